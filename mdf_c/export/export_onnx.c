@@ -508,6 +508,29 @@ static void end(struct exporter *exporter)
     mdf_arena_release(&exporter->arena);
 }
 
+/* Makes `ones` an array of ones; of strings each is "1", which is a number too where one is read from it. */
+static bool make_ones(struct mdf_memory *memory, mdf_dtype dtype, size_t rank, const int64_t *shape, struct mdf_value *ones)
+{
+    char *elements = mdf_value_make_tensor(memory, ones, dtype, rank, shape);
+    struct mdf_value one = {0}, real = {0};
+    bool done = elements != NULL;
+    size_t i;
+
+    if (dtype == MDF_DTYPE_STRING) {
+        for (i = 0; done && i < ones->length; i++) {
+            done = (((char **)elements)[i] = mdf_string_new(memory, "1", 1)) != NULL;
+        }
+        return done;
+    }
+    done = done && mdf_value_make_double(memory, &real, 1) && mdf_value_convert(memory, &one, &real, dtype);
+    for (i = 0; done && i < ones->length; i++) {
+        memcpy(elements + i * mdf_dtype_size(dtype), one.data, mdf_dtype_size(dtype));
+    }
+    mdf_value_clear(memory, &one);
+    mdf_value_clear(memory, &real);
+    return done;
+}
+
 /* Gives ones to the inputs that must be given. */
 static bool give_ones(struct mdf_state *state, struct mdf_memory *memory)
 {
@@ -519,26 +542,18 @@ static bool give_ones(struct mdf_state *state, struct mdf_memory *memory)
         const struct mdf_declaration *declaration = &program->ports[i].declaration;
         mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype : program->real;
         int64_t *shape = mdf_memory_allocate_zeroed(memory, declaration->rank + 1, sizeof *shape);
-        struct mdf_value ones = {0}, one = {0}, real = {0};
-        char *elements;
+        struct mdf_value ones = {0};
 
-        if (!program->ports[i].is_required || declaration->type.sequence || declaration->type.optional || declaration->type.map ||
-            dtype == MDF_DTYPE_STRING) {
+        if (!program->ports[i].is_required || declaration->type.sequence || declaration->type.optional || declaration->type.map) {
             mdf_memory_release(memory, shape);
             continue;
         }
         for (j = 0; shape != NULL && j < declaration->rank && declaration->has_shape; j++) {
             shape[j] = declaration->shape[j] < 0 ? 1 : declaration->shape[j];
         }
-        elements = shape != NULL ? mdf_value_make_tensor(memory, &ones, dtype, declaration->has_shape ? declaration->rank : 0, shape) : NULL;
-        done = elements != NULL && mdf_value_make_double(memory, &real, 1) && mdf_value_convert(memory, &one, &real, dtype);
-        for (j = 0; done && j < ones.length; j++) {
-            memcpy(elements + j * mdf_dtype_size(dtype), one.data, mdf_dtype_size(dtype));
-        }
-        done = done && mdf_state_set_port(state, i, &ones);
+        done = shape != NULL && make_ones(memory, dtype, declaration->has_shape ? declaration->rank : 0, shape, &ones) &&
+               mdf_state_set_port(state, i, &ones);
         mdf_value_clear(memory, &ones);
-        mdf_value_clear(memory, &one);
-        mdf_value_clear(memory, &real);
         mdf_memory_release(memory, shape);
     }
     return done;

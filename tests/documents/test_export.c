@@ -153,10 +153,28 @@ Test(export, attributes_that_are_the_least_number)
     check_same(source);
 }
 
+/* The number of axes of a result that no rule infers is that which it has in an evaluation, for which inputs of strings get some too. */
+Test(export, a_rank_is_found_where_inputs_are_strings)
+{
+    mdf_error error = {0};
+    mdf_model *model = through_onnx(
+        "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"c\", \"s\", \"t\"]}, \"nodes\": {\"n\": {\"input_ports\": {\"c\": {\"type\": \"bool\", "
+        "\"shape\": []}, \"s\": {\"type\": \"string\", \"shape\": [2]}, \"t\": {\"type\": \"string\", \"shape\": [2, 2]}}, \"functions\": {\"f\": {\"function\": \"onnx::If\", \"args\": "
+        "{\"cond\": \"c\", \"then_branch\": \"b\", \"else_branch\": \"d\"}}}, \"output_ports\": {\"y\": {\"value\": \"f\"}}}}}, \"b\": "
+        "{\"metadata\": {\"inputs\": [], \"outputs\": [\"v\"]}, \"nodes\": {\"B\": {\"functions\": {\"h\": {\"function\": "
+        "\"onnx::Identity\", \"args\": {\"input\": \"s\"}}}, \"output_ports\": {\"v\": {\"value\": \"h\"}}}}}, \"d\": {\"metadata\": {\"inputs\": [], \"outputs\": "
+        "[\"w\"]}, \"nodes\": {\"D\": {\"functions\": {\"h\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"t\"}}}, "
+        "\"output_ports\": {\"w\": {\"value\": \"h\"}}}}}}}}",
+        &error);
+
+    cr_assert(model != NULL, "%s: %s", error.path, error.message);
+    mdf_model_free(model);
+}
+
 /* What a loop stacks without a single iteration has the shape that its body declares. */
 Test(export, a_loop_without_iterations_has_the_declared_shape)
 {
-    check_same("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"outputs\": [{\"name\": \"y\", \"port\": \"n.y\"}]}, \"nodes\": {\"n\": "
+    check_same("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"c\", \"s\", \"t\"]}, \"nodes\": {\"n\": "
                "{\"parameters\": {\"x\": {\"value\": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}, \"k\": {\"value\": [0.5]}, \"f\": {\"function\": "
                "\"onnx::Loop\", \"args\": {\"M\": 3, \"cond\": false, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": "
                "{\"y\": {\"value\": \"f[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c_out\", "
