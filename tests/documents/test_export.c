@@ -174,7 +174,7 @@ Test(export, a_rank_is_found_where_inputs_are_strings)
 /* What a loop stacks without a single iteration has the shape that its body declares. */
 Test(export, a_loop_without_iterations_has_the_declared_shape)
 {
-    check_same("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"c\", \"s\", \"t\"]}, \"nodes\": {\"n\": "
+    check_same("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"outputs\": [{\"name\": \"y\", \"port\": \"n.y\"}]}, \"nodes\": {\"n\": "
                "{\"parameters\": {\"x\": {\"value\": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}, \"k\": {\"value\": [0.5]}, \"f\": {\"function\": "
                "\"onnx::Loop\", \"args\": {\"M\": 3, \"cond\": false, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": "
                "{\"y\": {\"value\": \"f[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c_out\", "
