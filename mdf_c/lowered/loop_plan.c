@@ -204,6 +204,14 @@ bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct m
 
 /* ------------------------------------------------------------------ loops */
 
+bool mdf_lowered_makes_of_any_size(const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t maker = mdf_lowered_find_maker(region, id);
+
+    return maker != SIZE_MAX && (region->ops[maker].code == MDF_LOWERED_NEST ||
+                                 (region->ops[maker].code == MDF_LOWERED_CALL && region->ops[maker].of.call->stack == NULL));
+}
+
 /* Whether an op of the body itself makes an array, and is told where: a NEST or PUT. */
 static bool is_told(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {

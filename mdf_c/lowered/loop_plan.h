@@ -18,6 +18,10 @@ const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_
 const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lowered_loop *loop,
                                                           const struct mdf_lowered_stack *stack);
 
+/* Whether a region makes an array that may have another size in each run, in a buffer of its own: a nest does, and a kernel, but
+ * for what it stacks. */
+bool mdf_lowered_makes_of_any_size(const struct mdf_lowered_region *region, mdf_lowered_id id);
+
 /* Whether the plan of a loop holds, of which the body may have been changed since. */
 bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop);
 

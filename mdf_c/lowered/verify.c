@@ -414,13 +414,10 @@ static bool may_be_next(const struct verification *verification, const struct md
 {
     const struct mdf_lowered_value *next = &verification->lowered->values[state->next];
     const struct mdf_lowered_value *parameter = &verification->lowered->values[state->parameter];
-    size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
 
     return next->open_axes == parameter->open_axes && next->form.dtype == parameter->form.dtype &&
            mdf_value_has_shape_of(&next->form, &parameter->form) && state->storage == MDF_LOWERED_TWO_BUFFERS &&
-           maker != SIZE_MAX &&
-           (loop->body.ops[maker].code == MDF_LOWERED_NEST ||
-            (loop->body.ops[maker].code == MDF_LOWERED_CALL && loop->body.ops[maker].of.call->stack == NULL));
+           mdf_lowered_makes_of_any_size(&loop->body, state->next);
 }
 
 static bool begin_loop(struct verification *verification, const struct mdf_lowered_op *op)

@@ -241,6 +241,38 @@ Test(explain, growing_state_that_another_takes)
     cr_expect(strstr(text, "because of a state whose type or shape changes") != NULL, "%s", text);
 }
 
+/* What an inner loop stacks, of a number of runs that is not known, becomes a state of another size: it is copied step by step.
+ */
+Test(explain, state_that_becomes_what_an_inner_loop_stacks)
+{
+    static const char model[] =
+        "{\"g\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"metadata\": {\"outputs\": [{\"name\": \"y\", "
+        "\"type\": \"int64\"}]}, \"parameters\": {\"c\": {\"value\": true, \"metadata\": {\"type\": \"bool\", \"shape\": []}}, "
+        "\"k\": {\"value\": [2], \"metadata\": {\"type\": \"int64\", \"shape\": [1]}}}, \"nodes\": {\"Loop_1\": "
+        "{\"input_ports\": {\"x\": {\"default_value\": [4, 1, 1], \"type\": \"int64\", \"shape\": [3]}}, \"parameters\": "
+        "{\"Loop\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": \"k\", \"cond\": \"c\", \"v_initial\": [\"x\"], \"body\": "
+        "{\"id\": \"b\", \"metadata\": {\"inputs\": [{\"name\": \"i\", \"type\": \"int64\", \"shape\": []}, {\"name\": \"d\", "
+        "\"type\": \"bool\", \"shape\": []}, {\"name\": \"s\", \"type\": \"int64\"}], \"outputs\": [{\"name\": \"u\", "
+        "\"type\": \"bool\", \"shape\": []}, {\"name\": \"t\", \"type\": \"int64\", \"shape\": [0]}, {\"name\": \"n\", "
+        "\"type\": \"int64\", \"shape\": [1]}]}, \"parameters\": {\"n\": {\"value\": [0], \"metadata\": {\"type\": \"int64\", "
+        "\"shape\": [1]}}, \"w\": {\"value\": true, \"metadata\": {\"type\": \"bool\", \"shape\": []}}, \"v\": {\"value\": 2, "
+        "\"metadata\": {\"type\": \"int64\", \"shape\": []}}}, \"nodes\": {\"Loop_2\": {\"input_ports\": {\"i\": {}}, "
+        "\"parameters\": {\"Loop\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": \"n\", \"cond\": \"w\", \"v_initial\": "
+        "[], \"body\": {\"id\": \"a\", \"metadata\": {\"inputs\": [{\"name\": \"j\", \"type\": \"int64\", \"shape\": []}, "
+        "{\"name\": \"e\", \"type\": \"bool\", \"shape\": []}], \"outputs\": [{\"name\": \"f\", \"type\": \"bool\", \"shape\": "
+        "[]}, {\"name\": \"i\", \"type\": \"int64\", \"shape\": []}]}, \"parameters\": {\"o\": {\"value\": 2, \"metadata\": "
+        "{\"type\": \"int64\", \"shape\": []}}}, \"nodes\": {\"Less_1\": {\"input_ports\": {\"j\": {}}, \"parameters\": "
+        "{\"Less\": {\"function\": \"onnx::Less\", \"args\": {\"A\": \"j\", \"B\": \"o\"}}}, \"output_ports\": {\"f\": "
+        "{\"value\": \"Less\"}}}}}}}}, \"output_ports\": {\"t\": {\"value\": \"Loop\"}}}, \"Less_2\": {\"input_ports\": "
+        "{\"i\": {}}, \"parameters\": {\"Less\": {\"function\": \"onnx::Less\", \"args\": {\"A\": \"i\", \"B\": \"v\"}}}, "
+        "\"output_ports\": {\"u\": {\"value\": \"Less\"}}}}}}}}, \"output_ports\": {\"y\": {\"value\": \"Loop[0]\"}, \"z\": "
+        "{\"value\": \"Loop[1]\"}}}}}}}}";
+    const char *text = explain(model, NULL, NULL, 3);
+
+    cr_expect_null(strstr(text, "mistake in the engine"), "%s", text);
+    cr_expect(strstr(text, "because of a state whose type or shape changes") != NULL, "%s", text);
+}
+
 /* A sequence that a loop makes longer is lowered as the array of its items, and given out as a sequence too. */
 Test(explain, growing_sequences)
 {

@@ -3,6 +3,8 @@
 
 #include "functions/elements/element.h"
 
+#include "mdf_c/lowered/loop_plan.h"
+
 #include <string.h>
 
 enum { SUPPOSED_ITEMS = 2 }; /* of a stack whose number of items is open, as an example */
@@ -222,9 +224,11 @@ bool lowering_carry(struct lowering *lowering, const struct region *region, stru
         return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
     if (fact->is_open || lowering->facts[state->parameter].is_open) {
+        const struct mdf_lowered_region made = {region->ops, region->n_ops};
+
         state->next = next;
         return (lowering->lowered->values[next].open_axes == lowering->lowered->values[state->parameter].open_axes &&
-                is_own(lowering, region, loop, i, next)) ||
+                is_own(lowering, region, loop, i, next) && mdf_lowered_makes_of_any_size(&made, next)) ||
                lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
     if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
