@@ -252,8 +252,7 @@ static bool put_array(struct exporter *exporter, const char *wanted, const struc
         return export_refuse(exporter, "the result '%s' is nothing that ONNX has", wanted);
     }
     if (array.kind == SYMBOL_SEQUENCE && exporter->opset < OPSET_OF_IDENTITY_OF_SEQUENCES) {
-        return export_refuse(exporter, "the result '%s' is a sequence, for which opset %d or later is needed", wanted,
-                             OPSET_OF_IDENTITY_OF_SEQUENCES);
+        return export_ask_opset(exporter, OPSET_OF_IDENTITY_OF_SEQUENCES, "a result that is a sequence");
     }
     source = symbol_name(exporter, &array);
     done = source != NULL && export_node(exporter, exporter->main, "", ONNX_IDENTITY, &source, 1, &name, 1, NULL);

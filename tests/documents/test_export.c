@@ -171,6 +171,25 @@ Test(export, a_rank_is_found_where_inputs_are_strings)
     mdf_model_free(model);
 }
 
+/* A result that is a sequence is an Identity of it, which opset 14 has: that is taken where the model names an older one. */
+Test(export, a_sequence_of_an_old_opset)
+{
+    mdf_error error = {0};
+    mdf_model *model = through_onnx(
+        "{\"m\": {\"onnx_opset_version\": \"11\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, "
+        "\"s\": {\"function\": \"onnx::SequenceConstruct\", \"args\": {\"inputs\": [\"x\", \"x\"]}}}, \"output_ports\": {\"y\": "
+        "{\"value\": \"s\"}}}}}}}}",
+        &error);
+    mdf_program *program = model != NULL ? mdf_compile(model, NULL, &error) : NULL;
+    mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+
+    cr_assert(state != NULL && mdf_evaluate(state, NAN, &error) == MDF_OK, "%s: %s", error.path, error.message);
+    cr_expect_eq(mdf_value_kind(mdf_result_at(state, 0)), MDF_KIND_LIST);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+}
+
 /* What a loop stacks without a single iteration has the shape that its body declares. */
 Test(export, a_loop_without_iterations_has_the_declared_shape)
 {
