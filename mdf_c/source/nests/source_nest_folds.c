@@ -10,20 +10,24 @@ struct fold_row {
     const char *start, *whole_start; /* $n: of its type */
     const char *hint;
     bool is_index;
+    const char *chosen; /* of an index the condition of reals without jumps, for vectors */
 };
 
 static const struct fold_row fold_rows[N_MDF_NEST_FOLDS] = {
-    [MDF_NEST_SUM] = {"$t + $x", "($T)(($U)$t + ($U)$x)", "0", "0", "sum", false},
-    [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false},
-    [MDF_NEST_MAXIMUM] = {"mdf_larger_$n($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
-    [MDF_NEST_MINIMUM] = {"mdf_smaller_$n($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false},
-    [MDF_NEST_LARGEST] = {"$t != $t ? $t : mdf_larger_$n($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false},
-    [MDF_NEST_SMALLEST] = {"$t != $t ? $t : mdf_smaller_$n($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest",
-                           false},
-    [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true},
-    [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true},
-    [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true},
-    [MDF_NEST_LAST_MINIMUM] = {"$x <= $t || $x != $x", "$x <= $t", "0", "0", "smallest", true},
+    [MDF_NEST_SUM] = {"$t + $x", "($T)(($U)$t + ($U)$x)", "0", "0", "sum", false, NULL},
+    [MDF_NEST_PRODUCT] = {"$t * $x", "($T)(($U)$t * ($U)$x)", "1", "1", "product", false, NULL},
+    [MDF_NEST_MAXIMUM] = {"mdf_larger_$n($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false, NULL},
+    [MDF_NEST_MINIMUM] = {"mdf_smaller_$n($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false, NULL},
+    [MDF_NEST_LARGEST] = {"$t != $t ? $t : mdf_larger_$n($x, $t)", "$x > $t ? $x : $t", "-INFINITY", "$L_MIN", "largest", false,
+                          NULL},
+    [MDF_NEST_SMALLEST] = {"$t != $t ? $t : mdf_smaller_$n($x, $t)", "$x < $t ? $x : $t", "INFINITY", "$L_MAX", "smallest", false,
+                           NULL},
+    [MDF_NEST_FIRST_MAXIMUM] = {"$x > $t || ($x != $x && $t == $t)", "$x > $t", "0", "0", "largest", true,
+                                "(($x > $t) | (($x != $x) & ($t == $t)))"},
+    [MDF_NEST_FIRST_MINIMUM] = {"$x < $t || ($x != $x && $t == $t)", "$x < $t", "0", "0", "smallest", true,
+                                "(($x < $t) | (($x != $x) & ($t == $t)))"},
+    [MDF_NEST_LAST_MAXIMUM] = {"$x >= $t || $x != $x", "$x >= $t", "0", "0", "largest", true, "(($x >= $t) | ($x != $x))"},
+    [MDF_NEST_LAST_MINIMUM] = {"$x <= $t || $x != $x", "$x <= $t", "0", "0", "smallest", true, "(($x <= $t) | ($x != $x))"},
 };
 
 /* A text with $t and $x replaced, for elements of a type. */
@@ -166,6 +170,9 @@ static void begin_vector(struct nest_text *text, size_t step)
     }
     nest_text_enter(text, step);
     mdf_source_line(text->writer, "%s[%s] = %s;", own->total, index, beginning(text, step));
+    if (row->is_index) { /* which is looked at when the first element is taken, too */
+        mdf_source_line(text->writer, "%s[%s] = 0;", own->best, index);
+    }
 }
 
 void nest_text_begin(struct nest_text *text, size_t step)
@@ -278,27 +285,38 @@ const char *nest_text_joined(struct nest_text *text, size_t step, const char *to
     return combined(text, step, total, element);
 }
 
-/* An element of which it counts where it stands. Along the vector axis it is chosen, as stores that are only made for some
- * elements take vectors long. */
+/* An element of which it counts where it stands, in one of some rows side by side. It is chosen, by a condition without jumps: of
+ * stores that are only made for some elements, and of conditions one behind the other, compilers make no vectors, or slow ones.
+ */
+static void choose_index(struct nest_text *text, size_t step, const char *total, const char *element)
+{
+    struct mdf_source_writer *writer = text->writer;
+    const struct mdf_nest_step *fold = step_of(text, step);
+    mdf_dtype dtype = (mdf_dtype)fold->operand_dtype;
+    const struct fold_row *row = &fold_rows[fold->fold];
+    const char *index = text->axes[fold->level].index, *taken = mdf_source_name(writer, &writer->locals, "taken");
+    const char *best = mdf_source_text(writer, "%s[%s]", text->registers[step].best, text->axes[text->plan->vector].index);
+
+    mdf_source_line(
+        writer, "const bool %s = (%s == 0) | %s;", taken, index,
+        fold_text(text, is_whole(dtype) ? mdf_source_text(writer, "(%s)", row->whole) : row->chosen, dtype, best, element));
+    mdf_source_line(writer, "%s = %s ? %s : %s;", best, taken, element, best);
+    mdf_source_line(writer, "%s = %s ? (int64_t)%s : %s;", total, taken, index, total);
+}
+
 static void take_index(struct nest_text *text, size_t step, const char *total, const char *element)
 {
     struct mdf_source_writer *writer = text->writer;
-    const char *index = text->axes[step_of(text, step)->level].index, *best = text->registers[step].best, *taken, *condition;
-    bool is_vector = nest_plan_is_vector(text->plan, step);
+    const char *index = text->axes[step_of(text, step)->level].index, *best = text->registers[step].best;
 
-    best = is_vector ? mdf_source_text(writer, "%s[%s]", best, text->axes[text->plan->vector].index) : best;
-    condition = mdf_source_text(writer, "%s == 0 || %s", index, combined(text, step, best, element));
-    if (!is_vector) {
-        mdf_source_open(writer, "if (%s)", condition);
-        mdf_source_line(writer, "%s = %s;", best, element);
-        mdf_source_line(writer, "%s = (int64_t)%s;", total, index);
-        mdf_source_close(writer);
+    if (nest_plan_is_vector(text->plan, step)) {
+        choose_index(text, step, total, element);
         return;
     }
-    taken = mdf_source_name(writer, &writer->locals, "taken");
-    mdf_source_line(writer, "const bool %s = %s;", taken, condition);
-    mdf_source_line(writer, "%s = %s ? %s : %s;", best, taken, element, best);
-    mdf_source_line(writer, "%s = %s ? (int64_t)%s : %s;", total, taken, index, total);
+    mdf_source_open(writer, "if (%s == 0 || %s)", index, combined(text, step, best, element));
+    mdf_source_line(writer, "%s = %s;", best, element);
+    mdf_source_line(writer, "%s = (int64_t)%s;", total, index);
+    mdf_source_close(writer);
 }
 
 void nest_text_take(struct nest_text *text, size_t step)
