@@ -73,6 +73,7 @@ function in_words(line, bits, is_near) {
     gsub(/NOT_ABOVE/, "mdf_not_above_float" bits, line)
     gsub(/NOT_BELOW/, "mdf_not_below_float" bits, line)
     gsub(/SQRT/, bits == "32" ? "sqrtf" : "sqrt", line)
+    gsub(/SCALE_DOWN/, "mdf_scale_down_float" bits, line)
     gsub(/SCALE/, "mdf_scale_float" bits, line)
     gsub(/EXP_POWER/, "mdf_exp_power_float" bits, line)
     gsub(/EXP_RESULT/, "mdf_exp_result_float" bits, line)
