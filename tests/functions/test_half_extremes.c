@@ -1,5 +1,5 @@
-/* test_half_extremes.c - the largest and smallest of real numbers of 16 bits, which are found in vectors: which of two zeros and
- * which NaN it is stays what the order of the vectors, and of blocks, says (functions/kernel/fold.h). */
+/* test_half_extremes.c - the largest and smallest of real numbers, of 16 bits above all, which are found in vectors: which of two
+ * zeros and which NaN it is stays what the order of the vectors, and of blocks, says (functions/kernel/fold.h). */
 #include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/fold.h"
 #include "tests/support/kernel_call.h"
@@ -93,5 +93,36 @@ Test(half_extremes, zeros_and_nan_stay_those_of_the_order)
 {
     for (int i = 0; i < 24; i++) {
         check_extremes(i % 2 == 0, i / 2 % 2 == 0 ? MDF_DTYPE_FLOAT16 : MDF_DTYPE_BFLOAT16, i / 4 % 2 == 0 ? 1 : 2, i / 8 % 3);
+    }
+}
+
+static void check_row(mdf_dtype dtype, size_t n, bool largest, int kind)
+{
+    const struct mdf_vector_rows *rows = mdf_vector_rows(dtype);
+    double numbers[MOST_IN_ROW], wanted, found;
+    float narrow[MOST_IN_ROW];
+
+    for (size_t i = 0; i < n; i++) {
+        static const double rare[] = {0.0, -0.0, INFINITY, -INFINITY, NAN};
+
+        numbers[i] = kernel_pick(0, 1) == 0 ? rare[kernel_pick(0, kind == 0   ? 1
+                                                                  : kind == 1 ? 3
+                                                                              : 4)]
+                                            : (double)kernel_pick(-9, 9);
+        narrow[i] = (float)numbers[i];
+    }
+    wanted = fold_row(numbers, n, largest);
+    found = (largest ? rows->largest : rows->smallest)(n, dtype == MDF_DTYPE_FLOAT32 ? (const void *)narrow : numbers);
+    cr_assert((isnan(wanted) && isnan(found)) || (found == wanted && signbit(found) == signbit(wanted)), "%zu of %s: %g for %g",
+              n, mdf_dtype_name(dtype), found, wanted);
+}
+
+/* Rows of fewer elements than a total has parts, and what is left of longer ones, have the same order. */
+Test(half_extremes, short_rows_have_the_order_of_long_ones)
+{
+    for (size_t n = 0; n < 200; n++) {
+        for (int i = 0; i < 12; i++) {
+            check_row(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, n, i / 2 % 2 == 0, i / 4);
+        }
     }
 }
