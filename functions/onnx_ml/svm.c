@@ -9,6 +9,8 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/onnx_ml/scores.h"
+#include "functions/onnx_ml/svm_sums.h"
+#include "functions/products/lines.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +44,7 @@ static const struct mdf_setting classifier_table[] = {SHARED,
                                                       {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, VECTORS_PER_LOOK = 64 };
+enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, VECTORS_PER_LOOK = 64, FEW_VECTORS = 8 };
 enum kernel { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID };
 
 /* A machine and the row that it is given. */
@@ -54,8 +56,9 @@ struct machine {
     enum kernel kernel;
     size_t n_rows, n_features, n_vectors, n_classes, n_sums;
     double gamma, offset, degree;
-    double *kernels; /* of the row with each vector */
-    double *sums;    /* of pairs of classes; or of classes, where there are no vectors */
+    const char *blocks; /* the vectors as svm_sums.h has them; NULL: they are taken as they lie */
+    double *kernels;    /* of the row with each vector */
+    double *sums;       /* of pairs of classes; or of classes, where there are no vectors */
     double *votes;
     double *coupling; /* room for three square matrices' worth of probabilities */
 };
@@ -84,6 +87,58 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
     return mdf_call_error(call, MDF_VALUE, "there is no kernel_type '%.100s'", settings->kernel_type);
 }
 
+/* Lays the vectors out, for this run and those after it. False with the error set. */
+static bool lay_out(struct mdf_workspace *workspace, struct machine *machine)
+{
+    struct mdf_value *kept = mdf_workspace_value(workspace);
+    size_t n_blocks = mdf_svm_count_blocks(machine->n_vectors), n_bytes;
+    struct mdf_lines_source source;
+    bool is_distance = machine->kernel == KERNEL_RBF, is_there, *fits;
+    char *bytes;
+
+    if (kept == NULL) {
+        return false;
+    }
+    if (machine->n_vectors < FEW_VECTORS || mdf_svm_block_sums_for(false) == NULL ||
+        !mdf_lines_count(n_blocks * MDF_SVM_BLOCK, machine->n_features, is_distance ? sizeof(float) : sizeof(double), &n_bytes)) {
+        return true;
+    }
+    memset(&source, 0, sizeof source);
+    source.elements = machine->settings->support_vectors.items;
+    source.n = machine->n_vectors;
+    source.k = machine->n_features;
+    source.parts = is_distance;
+    bytes = mdf_lines_keep(workspace->call, kept, true, n_bytes + MDF_LINE_BYTES, &source, &is_there);
+    if (bytes == NULL) {
+        return false;
+    }
+    fits = (bool *)(void *)(bytes + n_bytes);
+    if (!is_there) {
+        *fits = mdf_svm_lay_out(is_distance, machine->n_vectors, machine->n_features, source.elements, bytes);
+    }
+    machine->blocks = *fits ? bytes : NULL;
+    return true;
+}
+
+/* The kernels of a row with all support vectors, laid out. */
+static void find_kernels_in_blocks(const struct machine *machine, const double *row)
+{
+    const double parameters[] = {machine->gamma, machine->offset, machine->degree};
+    bool is_distance = machine->kernel == KERNEL_RBF;
+    mdf_svm_block_sums add = mdf_svm_block_sums_for(is_distance);
+    size_t row_bytes = machine->n_features * (is_distance ? sizeof(float) : sizeof(double));
+    double sums[MDF_SVM_BLOCK];
+
+    for (size_t first = 0; first < machine->n_vectors && !mdf_should_stop(machine->context); first += MDF_SVM_BLOCK) {
+        size_t left = machine->n_vectors - first;
+
+        add(machine->n_features, row, machine->blocks + first * row_bytes, sums);
+        for (size_t k = 0; k < MDF_SVM_BLOCK && k < left; k++) {
+            machine->kernels[first + k] = mdf_svm_kernel_of((int64_t)machine->kernel, parameters, sums[k], 0);
+        }
+    }
+}
+
 /* The kernels of a row with all support vectors. */
 static void find_kernels(const struct machine *machine, const double *row)
 {
@@ -91,6 +146,10 @@ static void find_kernels(const struct machine *machine, const double *row)
     const double *vectors = machine->settings->support_vectors.items;
     size_t n;
 
+    if (machine->blocks != NULL) {
+        find_kernels_in_blocks(machine, row);
+        return;
+    }
     for (size_t first = 0; first < machine->n_vectors && !mdf_should_stop(machine->context); first += n) {
         n = machine->n_vectors - first < VECTORS_PER_LOOK ? machine->n_vectors - first : VECTORS_PER_LOOK;
         mdf_svm_kernels((int64_t)machine->kernel, parameters, row, vectors + first * machine->n_features, (int64_t)n,
@@ -146,6 +205,9 @@ static bool svm_regressor(struct mdf_call *call)
     if (!mdf_size_multiply(machine.n_vectors, machine.n_features, &needed) || settings->support_vectors.n < needed ||
         settings->coefficients.n < (machine.n_vectors > 0 ? machine.n_vectors : machine.n_features)) {
         return refuse_sizes(call);
+    }
+    if (!lay_out(&workspace, &machine)) {
+        return false;
     }
     machine.kernels = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, machine.n_vectors);
     machine.y = machine.kernels == NULL
@@ -311,7 +373,7 @@ static bool svm_classifier(struct mdf_call *call)
     machine.y =
         mdf_workspace_output(&workspace, 1, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)machine.n_rows, (int64_t)n_scores});
     classes = machine.y == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_INT64, machine.n_rows);
-    if (classes == NULL || !make_room(&workspace, &machine, probable)) {
+    if (classes == NULL || !make_room(&workspace, &machine, probable) || !lay_out(&workspace, &machine)) {
         return false;
     }
     for (size_t row = 0; row < machine.n_rows && !mdf_should_stop(call->context); row++) {
