@@ -355,7 +355,7 @@ const struct mdf_operator mdf_operators_python_methods[] = {
                      MDF_DERIVATIVES({0, "gradient.send_back(dy, self(gradient.numbers(x0), x1) if x1 is not None else "
                                          "gradient.numbers(x0), x0)"},
                                      {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.ndarray.copy", run_copy, MDF_OPERATOR_METHOD, "a", .move = MDF_MOVE(1, .in_order = true),
+    MDF_FUNCTION("numpy.ndarray.copy", run_copy, MDF_OPERATOR_METHOD, "a order=C|K|A|F", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("numpy.nonzero", run_nonzero, MDF_OPERATOR_METHOD, "a", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("list.index", run_index, MDF_OPERATOR_METHOD, "sequence value"),

@@ -5,7 +5,7 @@
 #include "functions/python/python.h"
 #include "functions/standard/standard.h"
 #include "mdf_c/expression/foreign_names.h"
-#include "mdf_c/plan/compiler.h"
+#include "mdf_c/plan/call_arguments.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,8 +64,7 @@ static mdf_operand compile_leaf(struct target *target, const struct mdf_expressi
 
 /* ------------------------------------------------------------------ names */
 
-/* Ends an error by the name that was meant, where one is near. */
-static mdf_operand suggest(struct target *target, const struct mdf_nearest *nearest)
+mdf_operand compile_suggest(struct target *target, const struct mdf_nearest *nearest)
 {
     mdf_error_suggest(target->compiler->error, mdf_nearest_result(nearest));
     return MDF_NO_OPERAND;
@@ -126,7 +125,7 @@ static mdf_operand unknown_name(struct target *target, const char *name)
         return MDF_NO_OPERAND;
     }
     mdf_operator_offer_python(&nearest);
-    return suggest(target, &nearest);
+    return compile_suggest(target, &nearest);
 }
 
 /* "float", "numpy.int64" as a value: the name of an element type. Bare ones are functions of Python. */
@@ -216,163 +215,13 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
         mdf_nearest_begin(&nearest, tree->name);
         mdf_operator_offer_attributes(&nearest);
         compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array", tree->name);
-        return suggest(target, &nearest);
+        return compile_suggest(target, &nearest);
     }
     object = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
     return object != MDF_NO_OPERAND ? unit_call_row(target, row, NULL, &object, 1, into) : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ calls */
-
-/* The formals of a row, "a axis= keepdims= *rest". */
-struct formals {
-    struct {
-        const char *name;
-        size_t length;
-        bool optional, rest;
-    } items[MDF_CUSTOM_MOST_VALUES];
-    size_t n;
-};
-
-static void parse_formals(const char *text, struct formals *formals)
-{
-    formals->n = 0;
-    while (text != NULL && *text != '\0' && formals->n < sizeof formals->items / sizeof *formals->items) {
-        size_t length = strcspn(text, " ");
-        bool rest = *text == '*', optional = length > 0 && text[length - 1] == '=';
-
-        formals->items[formals->n].name = text + rest;
-        formals->items[formals->n].length = length - rest - optional;
-        formals->items[formals->n].optional = optional || rest;
-        formals->items[formals->n].rest = rest;
-        formals->n++;
-        text += length;
-        text += strspn(text, " ");
-    }
-}
-
-enum { MOST_ARGUMENTS = 64 };
-
-/* Not on the stack: calls stand within calls, and the stack may be short. */
-struct arguments {
-    struct formals formals;
-    mdf_operand operands[MOST_ARGUMENTS];
-    size_t n;
-};
-
-static bool place_argument(struct target *target, const struct mdf_operator *row, const struct formals *formals,
-                           struct arguments *arguments, size_t at, mdf_operand operand)
-{
-    if (at >= MOST_ARGUMENTS) {
-        compile_error(target->compiler, MDF_LIMIT, "%s takes at most %d arguments: give it a list", row->name, MOST_ARGUMENTS);
-        return false;
-    }
-    if (at >= formals->n && (formals->n == 0 || !formals->items[formals->n - 1].rest)) {
-        compile_error(target->compiler, MDF_TYPE, "%s takes at most %zu argument%s", row->name, formals->n,
-                      formals->n == 1 ? "" : "s");
-        return false;
-    }
-    if (at < arguments->n && arguments->operands[at] != MDF_NO_OPERAND) {
-        compile_error(target->compiler, MDF_TYPE, "%s got two values for argument '%.*s'", row->name,
-                      (int)formals->items[at].length, formals->items[at].name);
-        return false;
-    }
-    while (arguments->n <= at) {
-        arguments->operands[arguments->n++] = MDF_NO_OPERAND;
-    }
-    arguments->operands[at] = operand;
-    return true;
-}
-
-static size_t find_keyword(const struct formals *formals, const char *keyword)
-{
-    size_t i;
-
-    for (i = 0; i < formals->n; i++) {
-        if (!formals->items[i].rest && strlen(keyword) == formals->items[i].length &&
-            strncmp(keyword, formals->items[i].name, formals->items[i].length) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
-/* A keyword is written before the value that it gives. */
-static size_t offset_of_keyword(const char *text, const char *keyword, size_t value)
-{
-    size_t at = value, length = strlen(keyword);
-
-    while (text != NULL && at > 0) {
-        at--;
-        if (text[at] != '=' && strchr(" \t\n", text[at]) == NULL) {
-            return at + 1 >= length && strncmp(text + at + 1 - length, keyword, length) == 0 ? at + 1 - length : value;
-        }
-    }
-    return value;
-}
-
-static mdf_operand unknown_keyword(struct target *target, const struct mdf_operator *row, const struct formals *formals,
-                                   const char *keyword, size_t value)
-{
-    struct mdf_nearest nearest;
-    char names[24][32];
-    size_t i;
-
-    mdf_nearest_begin(&nearest, keyword);
-    for (i = 0; i < formals->n; i++) {
-        snprintf(names[i], sizeof names[i], "%.*s", (int)formals->items[i].length, formals->items[i].name);
-        if (!formals->items[i].rest) {
-            mdf_nearest_offer(&nearest, names[i]);
-        }
-    }
-    target->compiler->offset = offset_of_keyword(target->compiler->text, keyword, value);
-    compile_error(target->compiler, MDF_NAME, "%s has no argument '%s'%s%s", row->name, keyword,
-                  row->formals != NULL ? "; its arguments are: " : "", row->formals != NULL ? row->formals : "");
-    return suggest(target, &nearest);
-}
-
-/* Keywords that follow a "*rest" formal stand behind it in the row's formals; their operands come first in the call then. */
-static bool collect_arguments(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree,
-                              mdf_operand self, struct arguments *arguments)
-{
-    struct formals *formals = &arguments->formals;
-    size_t position = 0, i;
-
-    parse_formals(row->formals, formals);
-    arguments->n = 0;
-    if (self != MDF_NO_OPERAND && !place_argument(target, row, formals, arguments, position++, self)) {
-        return false;
-    }
-    for (i = 1; i < tree->as.list.n; i++) {
-        const char *keyword = tree->names != NULL ? tree->names[i - 1] : NULL;
-        mdf_operand operand = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
-        size_t at = keyword == NULL ? position++ : find_keyword(formals, keyword);
-
-        if (operand != MDF_NO_OPERAND && row->form == MDF_FORM_INTERPOLATE &&
-            tree->as.list.items[i]->kind == MDF_EXPRESSION_LIST) {
-            operand =
-                compile_as_array(target, operand, MDF_NO_OPERAND); /* points that are written out: as such they have a C form */
-        }
-        if (operand == MDF_NO_OPERAND) {
-            return false;
-        }
-        if (at == SIZE_MAX) {
-            unknown_keyword(target, row, formals, keyword, tree->as.list.items[i]->offset);
-            return false;
-        }
-        if (!place_argument(target, row, formals, arguments, at, operand)) {
-            return false;
-        }
-    }
-    for (i = 0; i < formals->n; i++) {
-        if (!formals->items[i].optional && (i >= arguments->n || arguments->operands[i] == MDF_NO_OPERAND)) {
-            compile_error(target->compiler, MDF_TYPE, "%s needs the argument '%.*s'", row->name, (int)formals->items[i].length,
-                          formals->items[i].name);
-            return false;
-        }
-    }
-    return true;
-}
 
 static mdf_operand unknown_function(struct target *target, const char *name)
 {
@@ -386,7 +235,7 @@ static mdf_operand unknown_function(struct target *target, const char *name)
     mdf_nearest_begin(&nearest, name);
     mdf_operator_offer_python(&nearest);
     mdf_custom_offer(target->compiler->functions, true, &nearest);
-    return suggest(target, &nearest);
+    return compile_suggest(target, &nearest);
 }
 
 static mdf_operand unknown_method(struct target *target, const char *name)
@@ -399,7 +248,7 @@ static mdf_operand unknown_method(struct target *target, const char *name)
     mdf_nearest_begin(&nearest, name);
     mdf_operator_offer_methods(&nearest);
     compile_error(target->compiler, MDF_NAME, "'%s' is not a method of an array", name);
-    return suggest(target, &nearest);
+    return compile_suggest(target, &nearest);
 }
 
 /* In a rule for a derivative: "self", the operator that it is of, with the output that is meant ("self1": output 1), or its
@@ -462,6 +311,24 @@ static bool has_lists(const struct mdf_expression *tree)
     return is_so;
 }
 
+/* A call; behind it one of the function that takes in what is given beside it, in the type of the result. */
+static mdf_operand call_row(struct target *target, const struct call_arguments *arguments, mdf_operand into)
+{
+    mdf_operand result = unit_call_python(target, arguments->row->name, arguments->operands, arguments->n,
+                                          arguments->taken_in_by[0] == '\0' ? into : MDF_NO_OPERAND),
+                typed[2] = {arguments->taken_in, MDF_NO_OPERAND};
+
+    if (arguments->taken_in_by[0] == '\0' || result == MDF_NO_OPERAND) {
+        return result;
+    }
+    typed[1] = unit_call_row(target, mdf_operator_attribute("dtype"), NULL, &result, 1, MDF_NO_OPERAND);
+    if (typed[1] == MDF_NO_OPERAND) {
+        return typed[1];
+    }
+    return unit_call_two(target, arguments->taken_in_by, unit_call_python(target, "numpy.astype", typed, 2, MDF_NO_OPERAND),
+                         result, into);
+}
+
 static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)
 {
     const struct mdf_expression *callee = tree->as.list.items[0];
@@ -469,7 +336,7 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     const struct mdf_custom *custom = name != NULL ? mdf_custom_find_dotted(target->compiler->functions, name) : NULL;
     const struct mdf_operator *row = NULL;
     mdf_operand self = MDF_NO_OPERAND;
-    struct arguments *arguments;
+    struct call_arguments *arguments;
     mdf_operand result = MDF_NO_OPERAND;
     size_t output;
 
@@ -504,11 +371,11 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     if (arguments == NULL) {
         return compile_out_of_memory(target->compiler);
     }
-    if (collect_arguments(target, row, tree, self, arguments)) {
+    if (call_arguments_collect(target, row, tree, self, arguments)) {
         result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
                  : compile_written_out(target, row, arguments->operands, arguments->n, has_lists(tree), &result)
                      ? compile_move(target, result, into)
-                     : unit_call_python(target, row->name, arguments->operands, arguments->n, into);
+                     : call_row(target, arguments, into);
     }
     mdf_memory_release(target->compiler->memory, arguments);
     return result;

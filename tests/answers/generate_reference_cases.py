@@ -48,6 +48,12 @@ EXPRESSIONS = [
     "numpy.cumsum(w)",
     "numpy.dot(v, w)", "numpy.linspace(0, 1, 5)", "numpy.clip(v, -1, 1)", "numpy.argmax(v)", "numpy.concatenate((v, w))", "m.T", "m.shape",
     "m.sum(axis=1)", "m.reshape(3, 2)", "v.tolist()", "a & 3", "a << 2", "~a", "3 in [1, 2, 3]", "numpy.maximum(v, 0)", "numpy.arctan2(v, w)",
+    "numpy.sum(m, axis=0, initial=2.5)", "numpy.sum(v, initial=a)", "numpy.prod(w, initial=c)", "m.max(axis=1, initial=4)",
+    "numpy.min(w, initial=2)", "numpy.array(w, copy=True, order='F')", "numpy.reshape(m, (3, 2), order='C')", "m.reshape(3, 2, order='C')",
+    "numpy.ravel(m, 'C')", "v.astype('int32', copy=False)", "numpy.zeros((2, 1), order='F')", "numpy.sort(v, kind='stable')",
+    "v.argsort(kind='mergesort')", "numpy.meshgrid(v, [1, 2], indexing='ij')", "numpy.meshgrid(v, [1, 2], [6], indexing='xy')", "numpy.diff(w, prepend=0)",
+    "numpy.diff(v, n=2, prepend=[1, 2], append=a)", "numpy.diff(m, axis=0, append=c)", "numpy.diff(w, n=0, prepend=0)", "1 << numpy.quantile(w, 0.4, method='lower')",
+    "1 << numpy.percentile(m, [10, 60], axis=1, method='nearest')", "numpy.ascontiguousarray(a)", "-numpy.conj(m > 2)",
 ]
 STANDARD = {
     "linear": {"slope": 2.5, "intercept": -0.75}, "arctan": {"scale": 1.5}, "arcsin": {"scale": -2.0}, "arccos": {"scale": 0.5},

@@ -160,6 +160,7 @@ EXPRESSIONS = {
     "numpy.correlate": [(f"numpy.correlate(a, b, '{mode}')", {"a": (5,), "b": (n,)}) for mode in ("full", "same", "valid") for n in (2, 3, 7)],
     "numpy.split": [("numpy.concatenate(numpy.split(a, [1, 2], 1), 1) * 2", {"a": (2, 4)}), ("numpy.split(a, 2)[1] * numpy.split(a, 2)[-2]", {"a": (4, 3)}), ("numpy.split(a, [1, 2], axis=1)[2]", {"a": (2, 4)})],
     "numpy.array_split": [("numpy.array_split(a, 3)[0]", {"a": (4, 2)})],
+    "operator.meshgrid_ij": [("numpy.meshgrid(a, b, indexing='ij')[0] * numpy.exp(numpy.meshgrid(a, b, indexing='ij')[1])", {"a": (3,), "b": (2,)})],
     "numpy.meshgrid": [("numpy.meshgrid(a, b)[0] * numpy.exp(numpy.meshgrid(a, b)[1])", {"a": (3,), "b": (2,)})],
     "numpy.sort": [("numpy.sort(a)", {"a": M}), ("numpy.sort(a, 0)", {"a": (4, 2)})],
     "numpy.cumprod": [("numpy.cumprod(a)", {"a": M}), ("numpy.cumprod(a, 1)", {"a": (2, 3, 2)})],

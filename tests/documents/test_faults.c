@@ -50,7 +50,11 @@ static const struct {
      "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'axis'"},
     {PORT("\"numpy.sum(x, axsi=0)\""),
      "m.yaml:3:89: error: node 'n', output port 'o': numpy.sum has no argument 'axsi'; its arguments are: a axis= dtype= "
-     "keepdims=; did you mean 'axis'?"},
+     "keepdims= initial=; did you mean 'axis'?"},
+    {PORT("\"numpy.ravel(x, order='F')\""),
+     "m.yaml:3:76: error: node 'n', output port 'o': numpy.ravel: 'order' is not supported but as C"},
+    {PORT("\"numpy.sum(x.astype('int32', casting='safe'))\""),
+     "m.yaml:3:86: error: node 'n', output port 'o': numpy.astype: 'casting' is not supported but as unsafe"},
     {PORT("\"math.atan2(1)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.atan2 needs the argument 'x'"},
     {PORT("\"...\""), "m.yaml:3:76: error: node 'n', output port 'o': a slice or '...' stands outside a subscript"},
     {PORT("\"1 if x > 0 else 2\""), "m.yaml:3:83: error: node 'n', output port 'o': the truth of an array with several elements "

@@ -182,6 +182,46 @@ static bool join_items(struct mdf_call *call, size_t n, int64_t axis, bool new_a
     return true;
 }
 
+/* Item `i` becomes a number as often as an array has lines across an axis; other arrays are what they are. */
+static bool widen_item(struct mdf_call *call, size_t i, const struct mdf_value *array, size_t axis)
+{
+    struct mdf_value *item = (struct mdf_value *)(uintptr_t)item_at(call, i), *wide = &mdf_python_slots(call)[SLOT_SHAPED];
+    int64_t *shape;
+
+    if (item->rank > 0 || array->rank == 0) {
+        return true;
+    }
+    shape = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, array->rank);
+    if (shape == NULL) {
+        return false;
+    }
+    memcpy(shape, mdf_value_shape(array), array->rank * sizeof *shape);
+    shape[axis] = 1;
+    if (!mdf_numpy_broadcast(call, wide, item, array->rank, shape)) {
+        return false;
+    }
+    wide->strength = item->strength;
+    return mdf_python_copy(call, item, wide);
+}
+
+bool mdf_numpy_join_ends(struct mdf_call *call, size_t axis, size_t first)
+{
+    const struct mdf_value *ends[2] = {mdf_python_given(call, first), mdf_python_given(call, first + 1)};
+    size_t own = ends[0] != NULL, n = own + 1 + (ends[1] != NULL);
+
+    if (!begin_items(call, n) || !add_item(call, own, call->inputs[0], SHAPED_AS_IS)) {
+        return false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t at = i * (n - 1);
+
+        if (ends[i] != NULL && (!add_item(call, at, ends[i], SHAPED_AS_IS) || !widen_item(call, at, item_at(call, own), axis))) {
+            return false;
+        }
+    }
+    return join_items(call, n, (int64_t)axis, false);
+}
+
 /* ------------------------------------------------------------------ joining */
 
 /* "arrays axis=": the first axis where it is not given; None: of the flattened arrays. */
@@ -309,8 +349,8 @@ static bool run_array_split(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ meshgrid */
 
-/* "*xi": of n rows n arrays with an axis for each row, the first two in the order y, x. */
-static bool run_meshgrid(struct mdf_call *call)
+/* "*xi": of n rows n arrays with an axis for each row, the first two `crossed` in the order y, x. */
+static bool make_grids(struct mdf_call *call, bool crossed)
 {
     struct mdf_value *slots = mdf_python_slots(call), *items;
     size_t n = call->n_inputs, i, k;
@@ -326,19 +366,29 @@ static bool run_meshgrid(struct mdf_call *call)
     }
     own = shape + n;
     for (i = 0; i < n; i++) {
-        shape[n > 1 && i < 2 ? 1 - i : i] = (int64_t)item_at(call, i)->length;
+        shape[crossed && n > 1 && i < 2 ? 1 - i : i] = (int64_t)item_at(call, i)->length;
     }
     for (i = 0; i < n; i++) {
         for (k = 0; k < n; k++) {
             own[k] = 1;
         }
-        own[n > 1 && i < 2 ? 1 - i : i] = (int64_t)item_at(call, i)->length;
+        own[crossed && n > 1 && i < 2 ? 1 - i : i] = (int64_t)item_at(call, i)->length;
         if (!mdf_python_reshape(call, &slots[SLOT_SHAPED], item_at(call, i), n, own) ||
             !mdf_numpy_broadcast(call, &items[i], &slots[SLOT_SHAPED], n, shape)) {
             return false;
         }
     }
     return true;
+}
+
+static bool run_meshgrid(struct mdf_call *call)
+{
+    return make_grids(call, true);
+}
+
+static bool run_meshgrid_ij(struct mdf_call *call)
+{
+    return make_grids(call, false);
 }
 
 /* The row of a function that joins a list, and what it is where the items of the list are inputs. */
@@ -358,5 +408,7 @@ const struct mdf_operator mdf_operators_python_numpy_join[] = {
     MDF_FUNCTION("numpy.append", run_append, 0, "arr values axis=", .move = MDF_MOVE(2, .promotes = true)),
     MDF_FUNCTION("numpy.split", run_split, 0, "ary indices_or_sections axis=", .derivatives = mdf_derivatives_parts),
     MDF_FUNCTION("numpy.array_split", run_array_split, 0, "ary indices_or_sections axis=", .derivatives = mdf_derivatives_parts),
-    MDF_FUNCTION("numpy.meshgrid", run_meshgrid, 0, "*xi", .derivatives = mdf_derivatives_parts),
+    MDF_FUNCTION("numpy.meshgrid", run_meshgrid, 0, "*xi indexing=xy|ij>operator.meshgrid_ij copy=*",
+                 .derivatives = mdf_derivatives_parts),
+    MDF_FUNCTION("operator.meshgrid_ij", run_meshgrid_ij, 0, "*xi", .derivatives = mdf_derivatives_parts),
     {NULL}};

@@ -15,7 +15,7 @@ enum { SLOT_REALS = MDF_SLOT_OWN };
 
 /* ------------------------------------------------------------------ array */
 
-/* "object dtype=": a copy, of the type asked for. */
+/* "object dtype= copy=* order=C|K|A|F": a copy, of the type asked for. */
 static bool run_array(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
@@ -33,6 +33,29 @@ static bool run_array(struct mdf_call *call)
     }
     target->strength = (uint8_t)mdf_numpy_strength(array);
     return true;
+}
+
+/* The same; of a number an array of one element. */
+static bool run_contiguous(struct mdf_call *call)
+{
+    struct mdf_value *target = mdf_call_target(call, 0), *number = &mdf_python_slots(call)[SLOT_REALS];
+    int64_t one = 1;
+
+    if (!run_array(call) || target->rank > 0) {
+        return target->rank > 0;
+    }
+    return mdf_python_copy(call, number, target) && mdf_python_reshape(call, target, number, 1, &one);
+}
+
+/* "x": reals are their own conjugates; truths are numbers then, as numpy has no loop for them. */
+static bool run_conjugate(struct mdf_call *call)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+
+    if (array != NULL && array->dtype == MDF_DTYPE_BOOL) {
+        return mdf_python_convert(call, mdf_call_target(call, 0), array, (struct mdf_python_type){MDF_DTYPE_INT8, true});
+    }
+    return array != NULL && run_array(call);
 }
 
 /* ------------------------------------------------------------------ arrays of one value */
@@ -125,7 +148,7 @@ static bool broadcast_value(struct mdf_call *call, struct mdf_python_type type, 
     return true;
 }
 
-/* "shape fill_value dtype=". */
+/* "shape fill_value dtype= order=C|K|A|F". */
 static bool run_full(struct mdf_call *call)
 {
     struct mdf_python_type type;
@@ -135,7 +158,7 @@ static bool run_full(struct mdf_call *call)
     return shape != NULL && mdf_python_type(call, 2, &type) && broadcast_value(call, type, rank, shape);
 }
 
-/* "a fill_value dtype=". */
+/* "a fill_value dtype= order=C|K|A|F". */
 static bool run_full_like(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
@@ -454,36 +477,36 @@ static bool run_type(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {
-    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
+    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype= copy=* order=C|K|A|F", .move = MDF_MOVE(1),
+                 .form = MDF_FORM_LIST_ARRAY, .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.asarray", run_array, 0, "a dtype= order=C|K|A|F copy=*", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
                  .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.asarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
-                 .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.asanyarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
+    MDF_FUNCTION("numpy.asanyarray", run_array, 0, "a dtype= order=C|K|A|F copy=*", .move = MDF_MOVE(1),
+                 .form = MDF_FORM_LIST_ARRAY, .derivatives = MDF_DERIVATIVES({0, "dy"})),
+    MDF_FUNCTION("numpy.ascontiguousarray", run_contiguous, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.ascontiguousarray", run_array, 0, "a dtype=", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
+    MDF_FUNCTION("numpy.copy", run_array, 0, "a order=C|K|A|F", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.copy", run_array, 0, "a", .move = MDF_MOVE(1, .in_order = true),
+    MDF_FUNCTION("numpy.conj", run_conjugate, MDF_OPERATOR_METHOD, "x", .move = MDF_MOVE(1),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.conj", run_array, MDF_OPERATOR_METHOD, "x", .move = MDF_MOVE(1),
+    MDF_FUNCTION("numpy.conjugate", run_conjugate, MDF_OPERATOR_METHOD, "x", .move = MDF_MOVE(1),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.conjugate", run_array, MDF_OPERATOR_METHOD, "x", .move = MDF_MOVE(1),
-                 .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype",
+    MDF_FUNCTION("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype order=C|K|A|F casting=unsafe subok=* copy=*",
                  .derivatives =
                      MDF_DERIVATIVES({0, "dy if numpy.asarray(0.5).astype(x1) != 0 else dy * 0.0"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.zeros", run_zeros, 0, "shape dtype=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.ones", run_ones, 0, "shape dtype=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.empty", run_zeros, 0, "shape dtype=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.full", run_full, 0,
-                 "shape fill_value dtype=", .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.zeros_like", run_zeros_like, 0, "a dtype=", .derivatives = mdf_derivatives_flat, .by_form = 1,
-                 .nodes = "Expand(0, Shape(a))"),
-    MDF_FUNCTION("numpy.ones_like", run_ones_like, 0, "a dtype=", .derivatives = mdf_derivatives_flat, .by_form = 1,
-                 .nodes = "Expand(1, Shape(a))"),
-    MDF_FUNCTION("numpy.empty_like", run_zeros_like, 0, "prototype dtype=", .derivatives = mdf_derivatives_flat, .by_form = 1,
-                 .nodes = "Expand(0, Shape(a))"),
-    MDF_FUNCTION("numpy.full_like", run_full_like, 0, "a fill_value dtype=", .by_form = 1, .nodes = "Expand(b, Shape(a))",
+    MDF_FUNCTION("numpy.zeros", run_zeros, 0, "shape dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.ones", run_ones, 0, "shape dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.empty", run_zeros, 0, "shape dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.full", run_full, 0, "shape fill_value dtype= order=C|K|A|F",
                  .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.zeros_like", run_zeros_like, 0, "a dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat,
+                 .by_form = 1, .nodes = "Expand(0, Shape(a))"),
+    MDF_FUNCTION("numpy.ones_like", run_ones_like, 0, "a dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat, .by_form = 1,
+                 .nodes = "Expand(1, Shape(a))"),
+    MDF_FUNCTION("numpy.empty_like", run_zeros_like, 0, "prototype dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat,
+                 .by_form = 1, .nodes = "Expand(0, Shape(a))"),
+    MDF_FUNCTION("numpy.full_like", run_full_like, 0, "a fill_value dtype= order=C|K|A|F", .by_form = 1,
+                 .nodes = "Expand(b, Shape(a))", .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.arange", run_arange, 0, "start stop= step= dtype=",
                  .derivatives = MDF_DERIVATIVES({0, "0.0 if x1 is None else numpy.sum(dy)"},
                                                 {2, "numpy.sum(dy * numpy.arange(y.size))"}, {MDF_DERIVATIVE_ANY, NULL})),

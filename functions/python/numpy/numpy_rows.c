@@ -5,6 +5,7 @@
 #include "functions/folds/ordering.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
+#include "functions/python/numpy/numpy_arrange.h"
 #include "functions/python/numpy/numpy_rows.h"
 #include "functions/python/ufunc.h"
 
@@ -323,6 +324,12 @@ static bool run_diff(struct mdf_call *call)
         return mdf_call_error(call, MDF_VALUE, "differences of the negative order %lld", (long long)n);
     }
     held = &slots[SLOT_DIFFERENCE];
+    if (n > 0 && (mdf_python_given(call, 3) != NULL || mdf_python_given(call, 4) != NULL)) {
+        if (!mdf_numpy_join_ends(call, at, 3)) {
+            return false;
+        }
+        array = target;
+    }
     if (!mdf_python_copy(call, held, array)) {
         return false;
     }
@@ -340,10 +347,11 @@ static const struct mdf_meaning_scan running_product = {
     "product product"};
 
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {
-    MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis=",
+    MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis= kind=quicksort|stable|mergesort|heapsort stable=*",
                  .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, gradient.along(x0, numpy.argsort(x0, -1 if x1 is "
                                                     "None else x1), -1 if x1 is None else x1), x0)"})),
-    MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis= kind=quicksort|stable|mergesort|heapsort stable=*",
+                 .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumsum),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.reshape(numpy.flip(numpy.cumsum(numpy.flip(dy, x1), x1), x1), x0.shape)"})),
@@ -353,11 +361,13 @@ const struct mdf_operator mdf_operators_python_numpy_rows[] = {
                                  {"first", "numpy.ones(items.shape[1:])", NULL}, {"last all", NULL, &running_product},
                                  {"result", "all if x1 is None else numpy.moveaxis(all, 0, x1)", NULL})),
     MDF_FUNCTION(
-        "numpy.diff", run_diff, 0, "a n= axis=",
+        "numpy.diff", run_diff, 0, "a n= axis= prepend= append=",
         .meaning = MDF_MEANING(
             "result", NULL, {"axis", "-1 if x2 is None else x2", NULL},
+            {"whole", "x0 if x3 is None and x4 is None else gradient.refuse('differences with ends')", NULL},
             {"once",
-             "numpy.take(x0, numpy.arange(1, x0.shape[axis]), axis) - numpy.take(x0, numpy.arange(x0.shape[axis] - 1), axis)",
+             "numpy.take(whole, numpy.arange(1, whole.shape[axis]), axis) - numpy.take(whole, numpy.arange(whole.shape[axis] - "
+             "1), axis)",
              NULL},
             {"twice",
              "once if x1 is None or x1 == 1 else numpy.take(once, numpy.arange(1, once.shape[axis]), axis) - numpy.take(once, "

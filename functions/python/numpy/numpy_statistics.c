@@ -18,6 +18,8 @@ enum { SLOT_ORDER = MDF_SLOT_OWN + 3, SLOT_RESULTS, SLOT_KEYS };
 static const char *const methods[] = {"linear", "lower", "higher", "midpoint", "nearest", NULL};
 enum method { METHOD_LINEAR, METHOD_LOWER, METHOD_HIGHER, METHOD_MIDPOINT, METHOD_NEAREST };
 
+static const bool is_taken[] = {false, true, true, false, true}; /* by each method, whether the result is an element */
+
 /* numpy's interpolation, which meets both ends exactly. */
 static double between(double a, double b, double part)
 {
@@ -112,12 +114,26 @@ static int64_t *join_shapes(struct mdf_call *call, const struct mdf_value *fract
     return shape;
 }
 
+/* Whether float64 has had the whole numbers among the results, which are elements, as they are. */
+static bool check_whole(struct mdf_call *call, const struct mdf_value *results)
+{
+    for (size_t i = 0; i < results->length; i++) {
+        double result = ((const double *)results->data)[i];
+
+        if (!(fabs(result) < 0x1p53)) {
+            return mdf_call_error(call, MDF_VALUE, "the quantile %g is no whole number below 2^53", result);
+        }
+    }
+    return true;
+}
+
 /* Output 0 becomes the quantiles of `array` along the axis that input `axis` names. `fractions`: an array of float64, or NULL. */
 static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantiles, const struct mdf_value *fractions,
                                 size_t axis, bool keeps_axes)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *reals;
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
+    bool takes = !quantiles->is_median && is_taken[quantiles->method];
     struct mdf_python_type type;
     struct mdf_rows rows;
     int64_t *shape;
@@ -127,7 +143,7 @@ static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantil
     if (array == NULL || slots == NULL) {
         return false;
     }
-    type.dtype = mdf_dtype_kind((mdf_dtype)array->dtype) == 'f' ? (mdf_dtype)array->dtype : call->context->real;
+    type.dtype = mdf_dtype_kind((mdf_dtype)array->dtype) == 'f' || takes ? (mdf_dtype)array->dtype : call->context->real;
     type.typed = mdf_numpy_strength(array) == MDF_STRENGTH_TYPED;
     reals = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS);
     if (reals == NULL || !mdf_numpy_lay_out(call, reals, mdf_python_given(call, axis), keeps_axes, &rows)) {
@@ -143,7 +159,8 @@ static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantil
     for (i = 0; room != NULL && i < rows.n_rows; i++) {
         find_quantiles(quantiles, (const double *)rows.items + i * rows.n_items, rows.n_items, room, results + i, rows.n_rows);
     }
-    return room != NULL && mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
+    return room != NULL && (mdf_dtype_kind(type.dtype) == 'f' || check_whole(call, &slots[SLOT_RESULTS])) &&
+           mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
 }
 
 static bool find_median(struct mdf_call *call, bool skips_nan)
