@@ -100,7 +100,7 @@ static mdf_operand unknown_keyword(struct target *target, const struct mdf_opera
                                    const char *keyword, size_t value)
 {
     struct mdf_nearest nearest;
-    char names[24][32];
+    char names[MDF_CUSTOM_MOST_VALUES][32];
     size_t i;
 
     mdf_nearest_begin(&nearest, keyword);

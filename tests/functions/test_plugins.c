@@ -360,6 +360,28 @@ Test(plugins, faults)
     mdf_functions_free(set);
 }
 
+/* As many arguments as there may be: all their names are looked through for one that was meant. */
+Test(plugins, unknown_among_most_arguments)
+{
+    static char names[32][8];
+    const char *arguments[33] = {NULL};
+    mdf_functions *set = make_functions();
+    mdf_options options = {.functions = set};
+    mdf_function function = {.name = "lab::many", .kernel = scale, .arguments = arguments};
+    mdf_error error = {0};
+    char model[TEXT_SIZE], text[TEXT_SIZE];
+
+    for (int i = 0; i < 32; i++) {
+        snprintf(names[i], sizeof names[i], "x%d=1", i);
+        arguments[i] = names[i];
+    }
+    cr_assert_eq(mdf_register_function(set, &function, &error), MDF_OK, "%s", error.message);
+    write_model(model, "\"functions\": {\"f\": {\"value\": \"lab.many(xx31=1)\"}}", "\"y\": {\"value\": \"f\"}");
+    result_of(model, &options, 1, text);
+    cr_expect(strstr(text, "has no argument 'xx31'") != NULL && strstr(text, "did you mean 'x31'?") != NULL, "%s", text);
+    mdf_functions_free(set);
+}
+
 /* Nothing of a set is seen without it. */
 Test(plugins, set_of_options)
 {
