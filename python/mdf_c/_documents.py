@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._values import unmasked
+from ._values import as_array, unmasked
 
 Source = Any
 _PLAIN_TYPES = {"float64", "int64", "bool"}  # of numbers without a type of their own in a model
@@ -95,15 +95,23 @@ def format_of(path: str | os.PathLike) -> str:
     return {"yml": "yaml"}.get(suffix, suffix)
 
 
+def _typed(array: np.ndarray) -> dict[str, Any]:
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # numbers that Python has not
+        raise TypeError(f"a {array.dtype} can not stand in a model")
+    name = "string" if array.dtype.kind in "UO" else array.dtype.name  # in whatever order its bytes are
+    return {"type": name, "shape": list(array.shape), "data": array.ravel().tolist()}
+
+
 def _plain(value: Any) -> Any:
     """What a dict of a model may hold besides JSON's own."""
     if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        value = unmasked(value)
-        if value.dtype.kind in "bifUO" and value.dtype.itemsize == np.dtype(value.dtype.type).itemsize and value.size:
-            return value.tolist()
-        return {"type": str(value.dtype), "shape": list(value.shape), "data": value.ravel().tolist()}
+        item = value.item()
+        return _typed(np.asarray(value)) if isinstance(item, np.generic) else item
+    if hasattr(value, "__array__"):
+        array = unmasked(value) if isinstance(value, np.ndarray) else as_array(value)
+        if array.dtype.kind in "bifUO" and array.dtype.itemsize == np.dtype(array.dtype.type).itemsize and array.size:
+            return array.tolist()
+        return _typed(array)
     if hasattr(value, "to_dict"):
         return next(iter(value.to_dict().values()))
     if isinstance(value, os.PathLike):
@@ -168,9 +176,10 @@ def as_parameters(values: Any) -> bytes:
 
 
 def _parameter(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf" and value.dtype.name not in _PLAIN_TYPES:
-        value = np.asarray(value)
-        return {"type": str(value.dtype), "shape": list(value.shape), "data": value.ravel().tolist()}
+    if hasattr(value, "__array__"):
+        value = value if isinstance(value, (np.ndarray, np.generic)) else as_array(value)
+        if value.dtype.kind in "biuf" and value.dtype.name not in _PLAIN_TYPES:
+            return _typed(np.asarray(value))
     return _plain(value)
 
 

@@ -152,6 +152,19 @@ def hint_of(name: str, known: Iterable[str]) -> str:
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 
+def number_of_steps(steps: Any) -> int:
+    """Evaluations, as the engine counts them; more than any machine can make would become fewer there."""
+    try:
+        number = operator.index(steps)
+    except TypeError:
+        raise TypeError(f"steps must be a whole number, not {steps!r}") from None
+    if number < 1:
+        raise ValueError(f"steps must be at least 1, not {number}")
+    if number >= 2**63:
+        raise ValueError(f"steps must be less than 2**63, not {number}")
+    return number
+
+
 def increment_of(dt: Any) -> float | None:
     """A time increment as a number; None: there is none."""
     try:

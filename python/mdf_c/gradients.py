@@ -12,7 +12,7 @@ import numpy as np
 from ._documents import Origin, Source
 from ._findings import Findings
 from ._library import Error, c_text, lib
-from ._settings import Settings, options_of, settings_of
+from ._settings import Settings, number_of_steps, options_of, settings_of
 from ._sweep_library import PER_INSTANCE, NativeSweep, Plan, Swept
 from .engine import Model, Program, State, c_names
 
@@ -40,9 +40,7 @@ class Gradient(Program):
     def _ask(self, of: str, wrt: Sequence[str], steps: int, dt: float | None) -> None:
         if isinstance(wrt, str):
             raise TypeError(f"wrt is a sequence of names, not the text {wrt!r}")
-        if steps < 1:
-            raise ValueError(f"steps must be at least 1, not {steps}")
-        self.of, self.wrt, self.steps, self.dt = of, tuple(wrt), steps, dt
+        self.of, self.wrt, self.steps, self.dt = of, tuple(wrt), number_of_steps(steps), dt
 
     @classmethod
     def _remade_gradient(cls, origin: Origin, settings: Settings, asked: tuple) -> Gradient:

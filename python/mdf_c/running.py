@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ._documents import Source
 from ._library import Record, Series, Tensor, lib
-from ._settings import increment_of, settings_of
+from ._settings import increment_of, number_of_steps, settings_of
 from ._values import dtype_number
 from .engine import Program, State, compile, find_ports, warn_of_run
 from .errors import MdfError
@@ -304,16 +303,6 @@ def _evaluate_many(
     return first + n_done.value
 
 
-def _number_of_steps(steps: int) -> int:
-    try:
-        steps = operator.index(steps)
-    except TypeError:
-        raise TypeError(f"steps must be a whole number, not {steps!r}") from None
-    if steps < 1:
-        raise ValueError("steps must be at least 1")
-    return steps
-
-
 def _check_inputs(inputs: Any) -> None:
     if inputs is None or isinstance(inputs, Mapping):
         return
@@ -377,7 +366,7 @@ def run(
     KeyboardInterrupt
         Ctrl-C.
     """
-    steps, dt = _number_of_steps(steps), increment_of(dt)
+    steps, dt = number_of_steps(steps), increment_of(dt)
     _check_inputs(inputs)
     settings_of(settings, run)
     program = compile(model, **settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Mapping
 from ctypes import POINTER, c_double, c_int, c_size_t, c_uint64
 from dataclasses import dataclass
@@ -86,5 +87,5 @@ def sample(
     given = (_NativeDistribution * len(distributions))(*(_NativeDistribution(_KINDS.index(d.kind), d.a, d.b) for d in distributions.values()))
     values, error = np.empty((len(distributions), n)), Error()
     pointer = values.ctypes.data_as(POINTER(c_double))
-    checked(lib.mdf_sample(_SAMPLINGS.index(sampling), seed % 2**64, given, len(given), n, pointer, error), error)
+    checked(lib.mdf_sample(_SAMPLINGS.index(sampling), operator.index(seed) % 2**64, given, len(given), n, pointer, error), error)
     return dict(zip(distributions, values))

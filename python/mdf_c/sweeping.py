@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import operator
 import os
 import queue
 import tempfile
@@ -21,7 +22,7 @@ from ._cores import CORES
 from ._documents import Origin, Source, format_of
 from ._findings import Findings
 from ._library import PART_PARAMETER, Error, Handle, Uncopied, c_text, checked, lib
-from ._settings import Settings, functions_of, hint_of, options_of, settings_of
+from ._settings import Settings, functions_of, hint_of, number_of_steps, options_of, settings_of
 from ._sweep_library import PER_INSTANCE, PER_STEP, REDUCTION_KINDS, STOPPED, TYPED, NativeSweep, Plan, Reduction, Swept, along
 from ._values import as_array, is_array, unmasked
 from .custom import known_elsewhere
@@ -284,6 +285,7 @@ def sweep(
         raise TypeError(f"parameters are a dict of values by name, not a {type(parameters).__name__}")
     settings_of(settings, sweep)
     program = _ChangeableProgram(_origin(model), parameters, settings, stop_when)
+    steps = number_of_steps(steps)
     grid = _grid(parameters, combine, samples, sampling, sample_seed, trials, np.size(seeds))
     warn_of_run(program.handle.pointer, _origin(model), input_names(inputs) | set(program.input_names), steps, dt)
     if not 0 <= lanes <= _MOST_LANES:
@@ -310,7 +312,7 @@ def sweep(
 def instance_seeds(seed: int, n: int) -> np.ndarray:
     """The seeds of `n` instances: the numbers that SplitMix64 gives from `seed`."""
     with np.errstate(over="ignore"):
-        bits = np.uint64(seed % 2**64) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        bits = np.uint64(operator.index(seed) % 2**64) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
@@ -465,8 +467,9 @@ def _value(name: str, value: Any) -> tuple[np.ndarray, int]:
 
 
 def _plan(program, grid: _Grid, inputs, steps, dt, record, every, seeds) -> Plan:
-    if steps < 1 or not 0 <= every <= steps:
-        raise ValueError("steps must be at least 1, and every between 0 and steps")
+    steps = number_of_steps(steps)
+    if not 0 <= every <= steps:
+        raise ValueError(f"every must be between 0 and steps, not {every}")
     n = math.prod(grid.lengths)
     if np.ndim(seeds) == 0:
         seeds = int(seeds)

@@ -87,6 +87,24 @@ class OnlyDLPack:
         return self.values.__dlpack_device__()
 
 
+def _assert_same(a, b):
+    assert (a.dtype, a.shape, a.tolist()) == (b.dtype, b.shape, b.tolist())
+
+
+def _doubled(given, **settings):
+    node = {"parameters": {"k": {"value": given}}, "output_ports": {"y": {"value": "k * 2"}}}
+    return mdf_c.run({"m": {"graphs": {"g": {"nodes": {"A": node}}}}}, **settings)["y"]
+
+
+def test_parameters_are_arrays_of_any_library():
+    pandas = pytest.importorskip("pandas")
+    for given in (pandas.Series([1.0, 2.0]), pandas.DataFrame({"a": [1.0, 2.0]}), np.array([1.0, 2.0], ">f8")):
+        _assert_same(_doubled(given), 2 * np.asarray(given, float))
+        _assert_same(_doubled(0.0, parameters={"A.k": given}), 2 * np.asarray(given, float))
+    _assert_same(_doubled(0.0, parameters={"A.k": np.array([1.0, 2.0], ">f4")}), np.array([2.0, 4.0], np.float32))
+    _assert_same(_doubled(np.zeros((0, 2), ">f4")), np.zeros((0, 2), np.float32))
+
+
 def test_dlpack():
     got = through(OnlyDLPack(np.array([[1, 2], [3, 4]], dtype=np.int32)))
     assert got.dtype == np.int32
