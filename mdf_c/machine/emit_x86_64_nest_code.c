@@ -362,6 +362,15 @@ static uint8_t join_neighbours(struct nest_code *code, const struct mdf_nest_ste
     return total;
 }
 
+/* How many lanes of totals along vectors have taken an element: the others are what the fold begins with, which changes nothing.
+ */
+static size_t count_filled(const struct nest_code *code)
+{
+    size_t axis = code->shape.vector_axis;
+
+    return nest_is_open_axis(code, axis) ? code->shape.lanes : code->nest->extents[axis];
+}
+
 /* Halves of the lanes are joined until there is one. */
 static void join(struct nest_code *code, const struct nest_node *node)
 {
@@ -374,6 +383,9 @@ static void join(struct nest_code *code, const struct nest_node *node)
         total = join_neighbours(code, step, total, target);
     }
     for (n = step->order == MDF_NEST_PAIRWISE ? 0 : code->shape.lanes / 2; n > 0; n /= 2) {
+        if (n >= count_filled(code)) {
+            continue;
+        }
         if (n * size == 32) {
             assemble_vector_with_number(assembler, VECTOR_UPPER_32, 64, total, 0, in_register(code->join_register), 1);
         } else if (n * size == 16) {

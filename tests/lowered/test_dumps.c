@@ -148,6 +148,18 @@ Test(dumps, random_numbers)
     cr_expect(strstr(text, "= draw RandomNormalLike(") != NULL, "%s", text);
 }
 
+/* How often a text stands in what a run writes. */
+static size_t count_in(const char *arguments, const char *words)
+{
+    const char *at = cli_call("mdf-run %s", arguments)->output;
+    size_t n = 0;
+
+    for (; (at = strstr(at, words)) != NULL; at++) {
+        n++;
+    }
+    return n;
+}
+
 /* A Softmax of few elements, in loops of more of them in short lines, is a nest, infinities and NaN among them. */
 Test(dumps, softmaxes_in_loops)
 {
@@ -209,6 +221,17 @@ Test(dumps, sums_of_two_are_of_float32)
     expect_same_ways("tests/data/dumps/sums_of_two.yaml", true);
     cr_expect(strstr(text, "float32 = sum r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
     cr_expect(strstr(text, "float64 = sum r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
+
+/* Of totals in the lanes of a vector, only those that have an element are joined (7d 39: the upper half of a vector). */
+Test(dumps, few_lanes_are_joined)
+{
+    static const char machine[] = "tests/data/dumps/few_lanes.yaml --dump machine | tr -d '\\n' | sed 's/  [0-9a-f]*  / /g'";
+
+    expect_same_ways("tests/data/dumps/few_lanes.yaml", true);
+    cr_expect_eq(count_in(machine, "c4 e3 7d 39") + count_in(machine, "c4 63 7d 39") + count_in(machine, "c4 c3 7d 39") +
+                     count_in(machine, "c4 43 7d 39"),
+                 0);
 }
 
 /* Limits in loops are choices of a number, of which processors have one operation: no function of elements is called, and a
@@ -306,18 +329,6 @@ Test(dumps, rows_are_put_where_they_lie)
     cr_expect((strstr(text, "= call Scatter") == NULL && strstr(text, "= routine Scatter") == NULL) ||
                   !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
               "%s", text);
-}
-
-/* How often a text stands in what a run writes. */
-static size_t count_in(const char *arguments, const char *words)
-{
-    const char *at = cli_call("mdf-run %s", arguments)->output;
-    size_t n = 0;
-
-    for (; (at = strstr(at, words)) != NULL; at++) {
-        n++;
-    }
-    return n;
 }
 
 /* A state that loops of the body go on with lies in one place, but where the outer loop looks at what it was before; an element
