@@ -62,7 +62,7 @@ function choices(line, is_near, start, end, arguments) {
 # The words of float32_functions.inc and float64_functions.inc.
 function in_words(line, bits, is_near) {
     line = choices(replace(replace(line, "HELPER", "mdf_", ""), "ALL", "", ""), is_near)
-    line = replace(line, "EXP_ARGUMENT", "", "")
+    line = replace(replace(line, "EXP_ARGUMENT", "", ""), "EXP_DOWN_ARGUMENT", "", "")
     sub(/^INLINE/, "static inline", line)
     gsub(/UNSIGNED_OF/, "uint" bits "_t", line)
     gsub(/SIGNED_OF/, "int" bits "_t", line)
