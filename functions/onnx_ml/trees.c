@@ -385,8 +385,8 @@ static struct two_classes find_two_classes(const struct old_settings *settings, 
     const struct mdf_ints *classes = &settings->share_targets;
     struct two_classes two = {.binary = n_classes <= 2 && classes->n > 0, .only = classes->n > 0 ? (size_t)classes->items[0] : 0};
 
-    for (size_t i = 1; i < classes->n; i++) {
-        two.binary = two.binary && classes->items[i] == classes->items[0];
+    for (size_t i = 1; two.binary && i < classes->n; i++) {
+        two.binary = classes->items[i] == classes->items[0];
     }
     two.left_to_1 =
         two.binary && (transform == MDF_POST_PROBIT || (transform == MDF_POST_NONE && can_be_probabilities(settings)));
