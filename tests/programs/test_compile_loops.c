@@ -77,6 +77,22 @@ Test(compile_loops, extremes_are_found_in_two_steps)
     free(output);
 }
 
+/* A sum of few numbers is written out also where something is stored along them, which is stored between one another; but not of
+ * quotients, which would be made twice. */
+Test(compile_loops, sums_are_written_out_beside_what_is_stored)
+{
+    char *output = compile_source_of("tests/data/compile/pulls.yaml");
+
+    cr_expect(strstr(output, "n_pull[i * 40 + j * 2 + 0] = ") != NULL && strstr(output, "n_pull[i * 40 + j * 2 + 1] = ") != NULL,
+              "%s", output);
+    cr_expect(strstr(output, "n_pull_3[i * 54 + j * 3 + 2] = ") != NULL &&
+                  strstr(output, "n_shares[(i_block + i) * 3 + 2]") != NULL,
+              "%s", output);
+    cr_expect_eq(count_words(output, "    double sum["), 1u, "%s", output); /* of the quotients */
+    cr_expect(strstr(output, "float sum[") == NULL, "%s", output);
+    free(output);
+}
+
 /* Numbers of one function that fill a vector of 32 bytes are one call, but for what hangs on one of them, and where vectors are
  * of runs. */
 Test(compile_loops, numbers_of_one_function_are_one_call)

@@ -21,6 +21,7 @@ struct unrolling {
     struct nest_draft *draft;
     size_t axis;                                        /* that is written out */
     uint8_t registers[MDF_NEST_MOST_STEPS][MOST_TERMS]; /* of each step, at each index of the axis; MDF_NEST_NONE: not yet */
+    uint8_t along[MDF_NEST_MOST_STEPS];                 /* the same along the axis, for what is stored along it */
     const struct nest_draft *from;
 };
 
@@ -77,10 +78,32 @@ static bool is_long_around(const struct mdf_lowered_nest *nest)
     return nest->extents[axis - 1] >= FEWEST_ALONG;
 }
 
-/* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, and such folds. */
+/* Whether anything is stored along the innermost axis. */
+static bool stores_along(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && (nest->steps[i].kind != MDF_NEST_STORE || nest->steps[i].level < nest->n_axes); i++) {
+    }
+    return i < nest->n_steps;
+}
+
+/* Whether a step along the innermost axis keeps its folds from being written out. What is stored along it stays as it is, for C
+ * source, where what it is made of may be made again. */
+static bool is_in_the_way(const struct lowering *lowering, const struct mdf_nest_step *step, bool stores)
+{
+    bool is_cheap = step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT ||
+                    step->code == MDF_LOWERED_MULTIPLY || step->code == MDF_LOWERED_CAST;
+
+    return step->code == MDF_LOWERED_ELEMENTS || (stores && (!lowering->is_for_source || !is_cheap));
+}
+
+/* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, such folds, and
+ * stores of little. */
 static bool may_unroll(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t most_terms)
 {
     size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
+    bool stores = stores_along(nest);
 
     if (nest->n_axes < 2 || (nest->is_open && nest->open_axis == axis) || nest->extents[axis] > most_terms ||
         !is_long_around(nest)) {
@@ -95,7 +118,7 @@ static bool may_unroll(const struct lowering *lowering, const struct mdf_lowered
                 return false;
             }
             n_folds++;
-        } else if (is_along && (step->kind == MDF_NEST_STORE || step->code == MDF_LOWERED_ELEMENTS)) {
+        } else if (is_along && is_in_the_way(lowering, step, stores)) {
             return false;
         }
         n_along += is_along;
@@ -207,6 +230,25 @@ static uint8_t write(struct unrolling *unrolling, size_t i, size_t k)
     return *made;
 }
 
+/* A step along the axis as it is, with what it needs. */
+static uint8_t write_along(struct unrolling *unrolling, size_t i)
+{
+    struct draft_step step = unrolling->from->steps[i];
+    size_t j;
+
+    if (!is_along(unrolling, i)) {
+        return write(unrolling, i, 0);
+    }
+    for (j = 0; j < step.step.n_in && unrolling->along[i] == MDF_NEST_NONE; j++) {
+        step.step.in[j] = write_along(unrolling, step.step.in[j]);
+    }
+    if (step.step.view.at != MDF_NEST_NONE && unrolling->along[i] == MDF_NEST_NONE) {
+        step.step.view.at = write_along(unrolling, step.step.view.at);
+    }
+    unrolling->along[i] = unrolling->along[i] == MDF_NEST_NONE ? draft_add(unrolling->draft, &step) : unrolling->along[i];
+    return unrolling->along[i];
+}
+
 static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
     struct unrolling *unrolling = mdf_arena_allocate(&lowering->scratch, sizeof *unrolling);
@@ -221,16 +263,19 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
     unrolling->nest = nest;
     unrolling->axis = nest->n_axes - 1;
     draft_read(from, nest);
-    unrolling->draft->n_axes = nest->n_axes - 1;
+    unrolling->draft->n_axes = stores_along(nest) ? nest->n_axes : nest->n_axes - 1;
     unrolling->draft->is_open = from->is_open;
     unrolling->draft->open_axis = from->open_axis;
     unrolling->draft->takes_none = from->takes_none;
     memcpy(unrolling->draft->extents, from->extents, unrolling->draft->n_axes * sizeof *from->extents);
     unrolling->from = from;
     memset(unrolling->registers, MDF_NEST_NONE, sizeof unrolling->registers);
+    memset(unrolling->along, MDF_NEST_NONE, sizeof unrolling->along);
     for (i = 0; i < nest->n_steps && !from->has_failed; i++) {
         if (!is_along(unrolling, i)) {
             write(unrolling, i, 0);
+        } else if (nest->steps[i].kind == MDF_NEST_STORE) {
+            write_along(unrolling, i);
         }
     }
     return from->has_failed || unrolling->draft->has_failed ? NULL : draft_finish(lowering, unrolling->draft);

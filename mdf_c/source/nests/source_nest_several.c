@@ -2,7 +2,8 @@
  *
  * Totals of the vector axis are arrays. Where a loop around does nothing but add to them, a run of it takes several of its
  * indices: a total is then loaded and stored once for all of these, which go into it one after the other, as they would one at a
- * time. */
+ * time. Where it does nothing but store few elements of one array side by side, those of the next index of the vector axis behind
+ * them, it takes all of them: compilers store whole vectors then. */
 #include "mdf_c/source/nests/nest_text.h"
 
 enum { SEVERAL = 4, SEVERAL_OF_MANY = 2, MANY_TOTALS = 5, FEW_ELEMENTS = 64, MOST_EVENTS_OF_SEVERAL = 32 };
@@ -13,6 +14,9 @@ static bool can_repeat(const struct nest_text *text, size_t step)
     const struct mdf_nest_step *own = step_of(text, step);
 
     if (own->kind == MDF_NEST_LOAD) {
+        return own->view.at == MDF_NEST_NONE;
+    }
+    if (own->kind == MDF_NEST_STORE) {
         return own->view.at == MDF_NEST_NONE;
     }
     return own->kind == MDF_NEST_ELEMENT && !mdf_source_may_bail_out(own->code) &&
@@ -31,10 +35,21 @@ static size_t count_several(const struct nest_text *text, const struct nest_even
     return n_totals < MANY_TOTALS ? SEVERAL : tile_length(text) <= FEW_ELEMENTS ? 1 : SEVERAL_OF_MANY;
 }
 
+/* Whether a loop stores elements of one index of the vector axis behind those of another one, with none left out. */
+static bool is_stored_between(const struct nest_text *text, const struct nest_event *opens, size_t step)
+{
+    const struct mdf_nest_step *own = step_of(text, step);
+    size_t n = text->nest->extents[opens->index];
+
+    return own->kind == MDF_NEST_STORE && n <= SEVERAL && nest_plan_is_vector(text->plan, step) &&
+           !is_open_axis(text, opens->index) && own->view.strides[opens->index] == 1 &&
+           own->view.strides[text->plan->vector] == (int64_t)n;
+}
+
 const struct nest_event *nest_text_end_of_several(const struct nest_text *text, const struct nest_event *opens)
 {
     const struct nest_event *event = opens + 1;
-    size_t n_totals = 0;
+    size_t n_totals = 0, n_stores = 0;
 
     if (text->nest->extents[opens->index] < 2) {
         return NULL;
@@ -48,9 +63,18 @@ const struct nest_event *nest_text_end_of_several(const struct nest_text *text, 
         if (is_total && has_depths(text, event->index) && !is_even(text, opens->index, SEVERAL)) {
             return NULL;
         }
+        if (!is_total && step_of(text, event->index)->kind == MDF_NEST_STORE) {
+            if (!is_stored_between(text, opens, event->index)) {
+                return NULL;
+            }
+            n_stores++;
+        }
         n_totals += is_total;
     }
-    return n_totals > 0 && event - opens <= MOST_EVENTS_OF_SEVERAL && count_several(text, opens) > 1 ? event : NULL;
+    return (n_stores == 0 ? n_totals > 0 : n_totals == 0 && n_stores == 1) && event - opens <= MOST_EVENTS_OF_SEVERAL &&
+                   count_several(text, opens) > 1
+               ? event
+               : NULL;
 }
 
 /* Loads, or stores, the totals that a loop adds to. */
@@ -86,7 +110,7 @@ static bool write_indices(struct nest_text *text, const struct nest_event *opens
     bool done = true;
     size_t i;
 
-    for (event = opens + 1; event->kind != NEST_TAKE; event++) {
+    for (event = opens + 1; event->kind != NEST_TAKE && step_of(text, event->index)->kind != MDF_NEST_STORE; event++) {
     }
     nest_text_enter(text, event->index);
     text->is_several = true;
