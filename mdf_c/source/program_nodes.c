@@ -101,6 +101,15 @@ static bool fits(const struct mdf_source_slot *to, const struct mdf_source_slot 
     return to->length == from->length && (to->dtype == from->dtype || (converts(to, from) && mdf_dtype_kind(to->dtype) != 'b'));
 }
 
+/* Whether a value is the same where it waits to be combined with what is in a port: values of all edges wait there, and the place
+ * has the type of one of them. In a port of that type itself it is what it would be there. */
+static bool waits_unchanged(const struct mdf_source_slot *port, const struct mdf_source_slot *to,
+                            const struct mdf_source_slot *from)
+{
+    return to->dtype == from->dtype || to->dtype == port->dtype || mdf_dtype_kind(from->dtype) != 'f' ||
+           (mdf_dtype_kind(to->dtype) == 'f' && mdf_dtype_size(to->dtype) >= mdf_dtype_size(from->dtype));
+}
+
 /* What arrives at a port of a whole type has to be whole. */
 static void check_whole(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from)
 {
@@ -159,7 +168,7 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
     arriving = mdf_source_find_operand(program, port->arriving);
     mdf_source_open(writer, "if (s->has_value[%zu])", index);
     if (arriving != NULL) {
-        if (!fits(arriving, value)) {
+        if (!fits(arriving, value) || !waits_unchanged(slot, arriving, value)) {
             return mdf_source_refuse(writer, "what arrives at input port '%s' has not always the same shape and type", port->id);
         }
         mdf_source_copy(program, arriving, value);

@@ -367,6 +367,19 @@ Test(compile, refusals_are_clear)
     free(output);
 }
 
+/* Real numbers that wait as whole ones would be cut. */
+Test(compile, edges_that_do_not_fit_are_refused)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/mixed_edges.yaml 2>&1"), 1, "%s", output);
+    cr_expect(strstr(output, "what arrives at input port 'product' has not always the same shape and type") != NULL, "%s",
+              output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run tests/data/compile/mixed_edges.yaml"), 0, "%s", output);
+    cr_expect(strstr(output, "0.75") != NULL, "%s", output);
+    free(output);
+}
+
 /* An operator on what grows that depends on how long it is now: where there are many runs, the cure is told. */
 Test(compile, what_grows_is_refused_where_it_has_no_form)
 {
