@@ -12,12 +12,19 @@ static const double step_ns = 2.5;
 
 /* ------------------------------------------------------------------ making one */
 
+size_t mdf_forest_known_roots(const struct mdf_call *call)
+{
+    const struct mdf_value *ready = &call->scratch[SCRATCH_READY];
+
+    return ready->kind == MDF_KIND_NONE ? 0 : (size_t) * (const int64_t *)ready->data;
+}
+
 bool mdf_forest_prepare(struct mdf_call *call, struct mdf_forest *forest, bool *is_new)
 {
     const size_t node_words = (sizeof *forest->nodes + sizeof *forest->steps) / sizeof(int64_t);
     const size_t share_words = sizeof *forest->shares / sizeof(int64_t), walk_words = sizeof *forest->walks / sizeof(int64_t);
     const size_t most = SIZE_MAX / 1024;
-    int64_t *words;
+    int64_t *words, *n_roots;
 
     _Static_assert(sizeof(struct mdf_tree_node) % sizeof(int64_t) == 0, "nodes lie in an array of int64");
     _Static_assert(sizeof(struct mdf_tree_step) % sizeof(int64_t) == 0, "steps lie in an array of int64");
@@ -29,8 +36,12 @@ bool mdf_forest_prepare(struct mdf_call *call, struct mdf_forest *forest, bool *
     words = mdf_call_scratch(call, SCRATCH_NODES, MDF_DTYPE_INT64,
                              walk_words + forest->n_nodes * node_words + forest->n_shares * share_words + forest->n_roots +
                                  forest->n_members);
-    if (words == NULL || (*is_new && mdf_call_scratch(call, SCRATCH_READY, MDF_DTYPE_BOOL, 1) == NULL)) {
+    n_roots = words != NULL && *is_new ? mdf_call_scratch(call, SCRATCH_READY, MDF_DTYPE_INT64, 1) : NULL;
+    if (words == NULL || (*is_new && n_roots == NULL)) {
         return false;
+    }
+    if (n_roots != NULL) {
+        *n_roots = (int64_t)forest->n_roots;
     }
     forest->walks = (struct mdf_tree_walks *)words;
     forest->nodes = (struct mdf_tree_node *)(forest->walks + 1);

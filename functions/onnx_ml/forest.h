@@ -56,6 +56,8 @@ struct mdf_forest {
 
 enum mdf_tree_aggregate { MDF_TREE_AVERAGE, MDF_TREE_SUM, MDF_TREE_MIN, MDF_TREE_MAX };
 
+/* How many trees the call's forest has, if it is there already; else 0. */
+size_t mdf_forest_known_roots(const struct mdf_call *call);
 /* Room for a forest of these sizes; *is_new: it has to be filled. False with the error set. */
 bool mdf_forest_prepare(struct mdf_call *call, struct mdf_forest *forest, bool *is_new);
 /* Checks what was filled in: children, features, shares and targets are there; makes the steps. False with the error set; the

@@ -249,12 +249,13 @@ static bool make_old_forest(struct mdf_workspace *workspace, struct mdf_forest *
 {
     struct mdf_call *call = workspace->call;
     const struct old_settings *settings = call->settings;
-    size_t n = settings->treeids.n, n_shares = settings->share_treeids.n;
+    size_t n = settings->treeids.n, n_shares = settings->share_treeids.n, n_roots = mdf_forest_known_roots(call);
     struct mdf_keys treeids = {.integers = settings->treeids.items, .n = n};
     struct mdf_lookup trees;
     bool is_new;
 
-    *forest = (struct mdf_forest){.n_nodes = n, .n_roots = count_trees(&settings->treeids), .n_shares = n_shares};
+    *forest = (struct mdf_forest){
+        .n_nodes = n, .n_roots = n_roots > 0 ? n_roots : count_trees(&settings->treeids), .n_shares = n_shares};
     if (n == 0 || settings->nodeids.n != n || settings->featureids.n != n || settings->true_ids.n != n ||
         settings->false_ids.n != n || settings->modes.n != n || count_of(settings->values_tensor, &settings->values) != n ||
         settings->share_nodeids.n != n_shares || settings->share_targets.n != n_shares ||
