@@ -5,6 +5,8 @@
  * array that is inserted decides). An empty optional is a value of kind NONE, a filled one is what it holds. A new sequence
  * shares the arrays of the one it was made from. A list of equal lists in a file is an array; where a sequence is due it is the
  * sequence of its parts along the first axis, as for modeci_mdf. Source: the ONNX operators of these names, all versions. */
+#include "functions/kernel/derivatives.h"
+#include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
 
@@ -390,7 +392,9 @@ const struct mdf_operator mdf_operators_sequence[] = {
      MDF_OPERATOR_KEEPS_SCALARS | MDF_OPERATOR_NEEDS_AXIS, NULL, .form = MDF_FORM_SEQUENCE_SPLIT, .infer = &mdf_rule_sequence_of},
     {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS,
      NULL, .form = MDF_FORM_SEQUENCE_JOIN, .infer = &mdf_rule_sequence_item},
-    {"Optional", 15, 99, optional, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
-    {"OptionalGetElement", 15, 99, optional_get_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
-    {"OptionalHasElement", 15, 99, optional_has_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL},
+    {"Optional", 15, 99, optional, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .move = MDF_MOVE(1, .in_order = true)},
+    {"OptionalGetElement", 15, 99, optional_get_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL,
+     .move = MDF_MOVE(1, .in_order = true)},
+    {"OptionalHasElement", 15, 99, optional_has_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_OF_SHAPE,
+     .derivatives = mdf_derivatives_flat},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

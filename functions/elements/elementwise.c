@@ -401,7 +401,7 @@ void mdf_elementwise_note_workspace(const struct mdf_call *call, mdf_dtype dtype
 
     if (trace != NULL) {
         trace->n_workspaces++;
-        trace->is_in_float32 = trace->n_calls + trace->n_workspaces == 1 && dtype == MDF_DTYPE_FLOAT32;
+        trace->works_in = trace->n_calls + trace->n_workspaces == 1 ? dtype : MDF_DTYPE_NONE;
     }
 }
 
@@ -414,8 +414,9 @@ static void note_call(const struct mdf_call *call, const struct mdf_value *targe
     size_t i;
 
     trace->n_calls++;
-    trace->is_in_float32 = trace->n_calls + trace->n_workspaces == 1 && operation->loops[dtype] == NULL &&
-                           mdf_elementwise_carrier(dtype) == MDF_DTYPE_FLOAT32;
+    trace->works_in = trace->n_calls + trace->n_workspaces == 1 && operation->loops[dtype] == NULL
+                          ? mdf_elementwise_carrier(dtype)
+                          : MDF_DTYPE_NONE;
     trace->operation = operation;
     trace->loop = dtype < MDF_DTYPE_COUNT ? operation->loops[dtype] : NULL;
     trace->settings = settings;

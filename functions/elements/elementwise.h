@@ -62,10 +62,10 @@ struct mdf_elementwise_trace {
     const struct mdf_value *operands[MDF_MAX_OPERANDS]; /* inputs of the call, or `views` */
     struct mdf_value views[MDF_MAX_OPERANDS];
     const struct mdf_value *target;
-    /* Of work in a wider type, after which each result is rounded once: how often a kernel began such, and whether one such in
-     * float32 was all that it did. */
+    /* Of work in a wider type, after which each result is rounded once: how often a kernel began such, and the type where one
+     * such was all that it did; MDF_DTYPE_NONE: it was not. */
     size_t n_workspaces;
-    bool is_in_float32;
+    mdf_dtype works_in;
 };
 
 /* A kernel computes all that it does in `dtype`, from inputs that are converted to it, and converts its results at the end. */

@@ -159,6 +159,12 @@ static bool lower_cast(struct lowering *lowering, struct scope *scope, const str
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id));
 }
 
+/* Whether the kernel makes of the same numbers in float32 the same: in float64 it does where no result is rounded to a half. */
+static bool works_as_in_float32(const struct trial *trial)
+{
+    return trial->trace.works_in == MDF_DTYPE_FLOAT32 || (trial->trace.works_in == MDF_DTYPE_FLOAT64 && !has_half_results(trial));
+}
+
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_operator *operator= trial->source->operator;
@@ -178,5 +184,5 @@ bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const
     if (is_cast(trial)) {
         return lower_cast(lowering, scope, trial, taken);
     }
-    return !trial->trace.is_in_float32 || !has_half_inputs(trial) || lower_widely(lowering, scope, trial, taken);
+    return !works_as_in_float32(trial) || !has_half_inputs(trial) || lower_widely(lowering, scope, trial, taken);
 }

@@ -98,6 +98,8 @@ OPERATORS = {
         *(call({"data": "a", "indices": "k", "updates": "b", "reduction": how}, a=(4, 3), b=((3,), 0.3, 0.9), k=np.array([[3, 0], [1, 2], [3, 0]])) for how in ("add", "mul", "max", "min"))],
     "TensorScatter": [call({"past_cache": "a", "update": "b", "write_indices": "k"}, a=(2, 1, 4, 2), b=(2, 1, 2, 2), k=whole(1, 2)),
                       call({"past_cache": "a", "update": "b", "write_indices": "k", "mode": "circular"}, a=(2, 1, 4, 2), b=(2, 1, 2, 2), k=whole(3, 2))],
+    "Optional": [call({"input": "a"}, a=(2, 3))],
+    "OptionalGetElement": [call({"input": "a * a"}, a=(2, 3))],
     "OneHot": [call({"indices": "k", "depth": 4, "values": "a"}, a=(2,), k=whole(1, 3, 0))],
     "Range": [call({"start": "a", "limit": 5.0, "delta": "b"}, a=((), 0.1, 0.2), b=((), 0.4, 0.6))],
     "AffineGrid": [call({"theta": "a", "size": "k"}, a=(2, 2, 3), k=whole(2, 1, 3, 4)), call({"theta": "a", "size": "k", "align_corners": 1}, a=(1, 3, 4), k=whole(1, 1, 2, 3, 2))],
