@@ -256,7 +256,7 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
 #define NAN_TYPES(name, whole) nan_##name##_float32, nan_##name##_float64, whole##_int64, whole##_uint64
 
 const struct mdf_reduction mdf_numpy_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(sum), false, false};
-const struct mdf_reduction mdf_numpy_mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(mean), false, false};
+static const struct mdf_reduction mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(mean), false, false};
 const struct mdf_reduction mdf_numpy_max = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true, false};
 const struct mdf_reduction mdf_numpy_min = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true, false};
 static const struct mdf_reduction product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(product), false, false};
@@ -309,7 +309,7 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 
 KERNEL(run_sum, mdf_numpy_sum, sum_places)
 KERNEL(run_product, product, sum_places)
-KERNEL(run_mean, mdf_numpy_mean, sum_places)
+KERNEL(run_mean, mean, sum_places)
 KERNEL(run_nan_sum, nan_sum, sum_places)
 KERNEL(run_nan_product, nan_product, sum_places)
 KERNEL(run_nan_mean, nan_mean, sum_places)
@@ -428,8 +428,7 @@ static bool run_average(struct mdf_call *call)
     if (mdf_python_given(call, 2) == NULL) {
         struct mdf_python_type none = {MDF_DTYPE_NONE, false};
 
-        return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mdf_numpy_mean, array, mdf_python_given(call, 1), keeps_axes, 0,
-                                none);
+        return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mean, array, mdf_python_given(call, 1), keeps_axes, 0, none);
     }
     weights = mdf_python_input_array(call, 2, MDF_SLOT_OPERANDS + 1);
     return weights != NULL && average_weighted(call, array, weights, keeps_axes);

@@ -36,7 +36,7 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
                       const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, double freedom,
                       struct mdf_python_type dtype);
 
-extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_mean, mdf_numpy_max, mdf_numpy_min;
+extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_max, mdf_numpy_min;
 
 /* The type that carries elements of a type through a reduction; NONE for text and complex numbers. */
 mdf_dtype mdf_numpy_carrier(mdf_dtype dtype);
