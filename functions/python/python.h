@@ -38,4 +38,7 @@ bool mdf_python_item(struct mdf_memory *memory, struct mdf_value *item, const st
 /* The value of "math.pi", "numpy.inf" and the like; false where the name is none of them. */
 bool mdf_python_constant(const char *dotted_name, double *value);
 
+/* The function of an array and a number that makes of the number an array as the other one is. */
+const struct mdf_operator *mdf_python_full_like(void);
+
 #endif

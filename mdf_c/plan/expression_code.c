@@ -316,17 +316,14 @@ static mdf_operand call_row(struct target *target, const struct call_arguments *
 {
     mdf_operand result = unit_call_python(target, arguments->row->name, arguments->operands, arguments->n,
                                           arguments->taken_in_by[0] == '\0' ? into : MDF_NO_OPERAND),
-                typed[2] = {arguments->taken_in, MDF_NO_OPERAND};
+                taken_in[2] = {result, arguments->taken_in};
 
     if (arguments->taken_in_by[0] == '\0' || result == MDF_NO_OPERAND) {
         return result;
     }
-    typed[1] = unit_call_row(target, mdf_operator_attribute("dtype"), NULL, &result, 1, MDF_NO_OPERAND);
-    if (typed[1] == MDF_NO_OPERAND) {
-        return typed[1];
-    }
-    return unit_call_two(target, arguments->taken_in_by, unit_call_python(target, "numpy.astype", typed, 2, MDF_NO_OPERAND),
-                         result, into);
+    taken_in[1] = unit_call_row(target, mdf_python_full_like(), NULL, taken_in, 2, MDF_NO_OPERAND);
+    return taken_in[1] == MDF_NO_OPERAND ? MDF_NO_OPERAND
+                                         : unit_call_two(target, arguments->taken_in_by, taken_in[1], result, into);
 }
 
 static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)

@@ -5,6 +5,7 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
 #include "functions/python/numpy/numpy_arrange.h"
+#include "functions/python/python.h"
 #include "functions/python/ufunc.h"
 #include "mdf_c/base/text.h"
 
@@ -549,3 +550,8 @@ const struct mdf_operator mdf_operators_python_numpy_make[] = {
     TYPE_ROW("numpy.bool_"),
     TYPE_ROW("numpy.bool"),
     {NULL}};
+
+const struct mdf_operator *mdf_python_full_like(void)
+{
+    return mdf_operator_python("numpy.full_like");
+}
