@@ -14,7 +14,8 @@ struct mdf_convolution {
     bool is_pointwise;         /* the windows are the elements of the array */
     bool weights_are_constant; /* the same in each run of the call */
     const void *limits;        /* three elements, see functions/elements/epilogue.h, put on y; NULL: none */
-    mdf_dtype dtype;  /* FLOAT32, FLOAT64, or UINT32: words of bytes, INT32: pairs (functions/products/fused_words.h), the weights signed */
+    mdf_dtype dtype;  /* FLOAT32, FLOAT64, or UINT32: words of bytes, INT32: pairs (functions/products/fused_words.h), the weights
+                         signed */
     uint32_t padding; /* a word of padding; 0 with reals */
 };
 

@@ -297,8 +297,7 @@ static bool lower_sequence(struct scan *scan)
             break;
         }
         lowering_restore_ops(lowering, counts);
-        if (scan->loop.n_peeled == MOST_PEELED || scan->trip_count != MDF_LOWERED_NONE ||
-            !peel(scan)) {
+        if (scan->loop.n_peeled == MOST_PEELED || scan->trip_count != MDF_LOWERED_NONE || !peel(scan)) {
             return loop_refuse_state(&loop, changing);
         }
     }

@@ -13,10 +13,7 @@ static bool can_repeat(const struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
 
-    if (own->kind == MDF_NEST_LOAD) {
-        return own->view.at == MDF_NEST_NONE;
-    }
-    if (own->kind == MDF_NEST_STORE) {
+    if (own->kind == MDF_NEST_LOAD || own->kind == MDF_NEST_STORE) {
         return own->view.at == MDF_NEST_NONE;
     }
     return own->kind == MDF_NEST_ELEMENT && !mdf_source_may_bail_out(own->code) &&
