@@ -224,7 +224,9 @@ static bool range(struct mdf_call *call)
         integers[i] = mdf_element_to_int64((mdf_dtype)bounds[i]->dtype, bounds[i]->data);
         reals[i] = mdf_element_to_double((mdf_dtype)bounds[i]->dtype, bounds[i]->data);
     }
-    if (settings->stash_type != MDF_NOT_GIVEN && settings->stash_type != 1 && settings->stash_type != 11) {
+    /* It has no effect on other types. */
+    if (mdf_dtype_is_half((mdf_dtype)bounds[0]->dtype) && settings->stash_type != MDF_NOT_GIVEN && settings->stash_type != 1 &&
+        settings->stash_type != 11) {
         return mdf_call_error(call, MDF_VALUE, "stash_type %lld is neither 1 (float) nor 11 (double)",
                               (long long)settings->stash_type);
     }
