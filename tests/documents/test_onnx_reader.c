@@ -386,7 +386,7 @@ static void check_damaged(const char *path, const struct mdf_document *expected)
     snprintf(file, sizeof file, "%s.onnx", path);
     cr_assert(mdf_read_file(&memory, file, &bytes, &size, &error) == MDF_OK);
     if (size < 20000) {
-        for (i = 0; i < 10; i++) { /* fuzzers try many more: fuzz/README.md */
+        for (i = 0; i < 6; i++) { /* fuzzers try many more: fuzz/README.md */
             mdf_options options = {.max_iterations = 1000, .max_memory_bytes = 1 << 26};
             mdf_program *program = NULL;
             mdf_model *model;

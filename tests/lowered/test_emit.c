@@ -574,7 +574,7 @@ static bool check_seed(uint64_t seed, size_t length, bool only_scalars)
 
 Test(emit, random_programs_of_scalars)
 {
-    size_t seed, n_done = 0, n = 1500;
+    size_t seed, n_done = 0, n = 1000;
 
     for (seed = 1; seed <= n; seed++) {
         n_done += check_seed(seed, 0, true);
@@ -585,7 +585,7 @@ Test(emit, random_programs_of_scalars)
 Test(emit, random_programs_of_arrays)
 {
     static const size_t lengths[] = {0, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 100, 513, 1000};
-    size_t seed, n_done = 0, n = 750;
+    size_t seed, n_done = 0, n = 500;
 
     for (seed = 1; seed <= n; seed++) {
         n_done += check_seed(100000 + seed, lengths[seed % COUNT(lengths)], false);

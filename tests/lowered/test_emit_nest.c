@@ -559,7 +559,7 @@ static bool check_seed(uint64_t seed, bool is_float)
 
 static void check_seeds(uint64_t first, bool is_float)
 {
-    size_t n_done = 0, n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 200;
+    size_t n_done = 0, n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 130;
     uint64_t seed;
 
     first += getenv("MDF_FROM") != NULL ? (uint64_t)atoi(getenv("MDF_FROM")) : 0;
@@ -839,7 +839,7 @@ static bool check_looped(uint64_t seed, bool is_float)
 
 static void check_loops(uint64_t first, bool is_float)
 {
-    size_t n_in_place = 0, n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 200;
+    size_t n_in_place = 0, n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 130;
     uint64_t seed;
 
     for (seed = first; seed < first + n; seed++) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 1000, N_FLIPS = 1200, N_MUTATIONS = 1200, N_TRUNCATED = 10, MOST_TRUNCATED_BYTES = 1 << 11 };
+enum { MOST_FILES = 1000, N_FLIPS = 1200, N_MUTATIONS = 800, N_TRUNCATED = 10, MOST_TRUNCATED_BYTES = 1 << 11 };
 
 struct file {
     char path[300];

@@ -229,10 +229,11 @@ static bool fail_at(const struct writing *writing, const struct sight *sight, co
     return true;
 }
 
-/* Each call of each command fails in one of the ways, the next command's in the next: they share what writes files. */
+/* Calls of each command, a STEP apart and from another one on, fail in each of the ways: commands share what writes files. (make
+ * check-failing lets each call fail.) */
 Test(failing, files_are_old_or_new)
 {
-    enum { N_HOWS = 4 };
+    enum { N_HOWS = 4, STEP = 7 };
     static const char *const hows[N_HOWS] = {"full", "broken", "short", "killed"};
     static struct sight sight;
     size_t i, how;
@@ -249,19 +250,19 @@ Test(failing, files_are_old_or_new)
             if (is_pair_of_source && strcmp(hows[how], "killed") == 0) {
                 continue; /* a header and its source see that they are not of one run: see below */
             }
-            for (n = 1 + (int)((how + i) % N_HOWS); n < MOST_CALLS && fail_at(&writings[i], &sight, hows[how], n); n += N_HOWS) {
+            for (n = 1 + (int)((how + i) % N_HOWS); n < MOST_CALLS && fail_at(&writings[i], &sight, hows[how], n); n += STEP) {
             }
             cr_expect(n > 3 && n < MOST_CALLS, "%s: %d calls", writings[i].command, n);
         }
     }
 }
 
-/* Parts of a sweep whose n-th call fails, or is the last: --resume goes on, and all is as if nothing had happened. Each call
- * fails in one of the ways. */
+/* Parts of a sweep whose n-th call fails, or is the last: --resume goes on, and all is as if nothing had happened. Calls a
+ * STEP apart fail in each of the ways. */
 Test(failing, a_folder_of_chunks_goes_on_after_any_call)
 {
     static const char sweep[] = "$BUILD/mdf-run --quiet --sweep $FOLDER/s.yaml examples/cooling.yaml --chunk 2";
-    enum { N_HOWS = 3 };
+    enum { N_HOWS = 3, STEP = 5 };
     static const char *const hows[N_HOWS] = {"full", "broken", "killed"};
     char command[COMMAND_SIZE], text[TEXT_SIZE];
     size_t how;
@@ -273,7 +274,7 @@ Test(failing, a_folder_of_chunks_goes_on_after_any_call)
              sweep);
     cr_assert_eq(run(command, text), 0, "%s: %s", command, text);
     for (how = 0; how < N_HOWS; how++) {
-        for (n = 1 + (int)how; n < MOST_STORE_CALLS; n += N_HOWS) {
+        for (n = 1 + (int)how; n < MOST_STORE_CALLS; n += STEP) {
             snprintf(command, sizeof command,
                      "rm -rf $FOLDER/a.zarr; FAIL_FILE_AT=%d FAIL_FILE_HOW=%s LD_PRELOAD=$BUILD/tests/preload/fail_file.so %s -o "
                      "$FOLDER/a.zarr",
