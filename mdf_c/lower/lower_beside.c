@@ -33,32 +33,15 @@ static bool is_of_numbers(const struct beside *beside, const struct mdf_lowered_
     return op->code < MDF_LOWERED_PART && i == op->n_in && is_scalar(beside, op->out);
 }
 
-struct search {
-    mdf_lowered_id id;
-    bool is_found;
-};
-
-static void compare(void *context, mdf_lowered_id id)
-{
-    struct search *search = context;
-
-    search->is_found = search->is_found || search->id == id;
-}
-
 /* The op behind the numbers, in front of op `at`, behind which a value can be seen first, what branches and loops leave among
  * them; SIZE_MAX: it is there before. */
 static size_t find_maker(const struct beside *beside, mdf_lowered_id id, size_t at)
 {
-    struct search search = {.id = id};
     size_t maker;
 
-    for (maker = beside->end; maker < at; maker++) {
-        mdf_lowered_visit_results(&beside->region->ops[maker], compare, &search);
-        if (search.is_found) {
-            return maker;
-        }
+    for (maker = beside->end; maker < at && !mdf_lowered_has_result(&beside->region->ops[maker], id); maker++) {
     }
-    return SIZE_MAX;
+    return maker < at ? maker : SIZE_MAX;
 }
 
 /* Notes the ops behind the numbers on which a value hangs, up to op `at`; false: one of them can not be moved. */

@@ -138,6 +138,19 @@ bool mdf_lowered_reads(const struct mdf_lowered_op *op, mdf_lowered_id id)
     return search.is_found;
 }
 
+static void compare_result(void *context, mdf_lowered_id id)
+{
+    compare(context, id, false);
+}
+
+bool mdf_lowered_has_result(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    struct search search = {.id = id};
+
+    mdf_lowered_visit_results(op, compare_result, &search);
+    return search.is_found;
+}
+
 static void count(void *context, mdf_lowered_id id, bool is_aliased)
 {
     (void)is_aliased;

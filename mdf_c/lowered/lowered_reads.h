@@ -20,6 +20,7 @@ void mdf_lowered_replace_reads(struct mdf_lowered_op *op, mdf_lowered_id from, m
 /* Calls `result` for each value that can be seen behind an op because of it: of a LOOP also what its states are then. */
 typedef void (*mdf_lowered_result)(void *context, mdf_lowered_id id);
 void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context);
+bool mdf_lowered_has_result(const struct mdf_lowered_op *op, mdf_lowered_id id);
 
 /* Marks what an op makes; what op number `first` of a region makes, and all that depends on it in front of op number `end`. */
 void mdf_lowered_mark_results(const struct mdf_lowered_op *op, bool *marks);

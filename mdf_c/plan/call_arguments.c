@@ -116,6 +116,15 @@ static mdf_operand unknown_keyword(struct target *target, const struct mdf_opera
     return compile_suggest(target, &nearest);
 }
 
+/* The function that formals name behind '>'. */
+static const struct mdf_operator *named_row(const char *name)
+{
+    char own[48];
+
+    snprintf(own, sizeof own, "%.*s", (int)strcspn(name, "| "), name);
+    return mdf_operator_python(own);
+}
+
 /* Where, among the texts between bars, one like the given one ends; NULL: there is none. */
 static const char *find_allowed(const struct call_formal *formal, const struct mdf_expression *given)
 {
@@ -136,17 +145,15 @@ static bool leave_out(struct target *target, const struct mdf_operator *row, con
                       const struct mdf_expression *given, struct call_arguments *arguments)
 {
     const char *found = find_allowed(formal, given);
-    char name[CALL_NAME_SIZE];
 
     if (found != NULL && *found == '>') {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(found + 1, "| "), found + 1);
-        arguments->row = mdf_operator_python(name);
+        arguments->row = named_row(found + 1);
     }
     if (found != NULL || formal->allowed[0] == '*' || given->kind == MDF_EXPRESSION_NONE) {
         return true;
     }
     compile_error(target->compiler, MDF_UNSUPPORTED, "%s: '%.*s' is not supported but as %.*s", row->name, (int)formal->length,
-                  formal->name, (int)strcspn(formal->allowed, " "), formal->allowed);
+                  formal->name, (int)formal->allowed_length, formal->allowed);
     return false;
 }
 
@@ -161,7 +168,7 @@ static bool place_beside(struct target *target, const struct mdf_operator *row, 
     if (given->kind == MDF_EXPRESSION_NONE) {
         return true;
     }
-    snprintf(arguments->taken_in_by, sizeof arguments->taken_in_by, "%.*s", (int)formal->allowed_length - 1, formal->allowed + 1);
+    arguments->taken_in_by = named_row(formal->allowed + 1);
     arguments->taken_in = compile_tree(target, given, MDF_NO_OPERAND);
     return arguments->taken_in != MDF_NO_OPERAND;
 }
@@ -184,7 +191,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
     parse_formals(row->formals, formals);
     arguments->row = row;
     arguments->n = 0;
-    arguments->taken_in_by[0] = '\0';
+    arguments->taken_in_by = NULL;
     if (self != MDF_NO_OPERAND && !place_argument(target, row, formals, arguments, position++, self)) {
         return false;
     }

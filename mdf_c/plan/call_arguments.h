@@ -21,15 +21,15 @@ struct call_formals {
     size_t n;
 };
 
-enum { CALL_MOST_ARGUMENTS = 64, CALL_NAME_SIZE = 48 };
+enum { CALL_MOST_ARGUMENTS = 64 };
 
 /* Not on the stack: calls stand within calls, and the stack may be short. */
 struct call_arguments {
     struct call_formals formals;
     mdf_operand operands[CALL_MOST_ARGUMENTS];
     size_t n;
-    const struct mdf_operator *row;   /* the function that is called */
-    char taken_in_by[CALL_NAME_SIZE]; /* the function that takes in `taken_in` behind the call; "": none */
+    const struct mdf_operator *row;         /* the function that is called */
+    const struct mdf_operator *taken_in_by; /* the function that takes in `taken_in` behind the call; NULL: none */
     mdf_operand taken_in;
 };
 

@@ -314,16 +314,17 @@ static bool has_lists(const struct mdf_expression *tree)
 /* A call; behind it one of the function that takes in what is given beside it, in the type of the result. */
 static mdf_operand call_row(struct target *target, const struct call_arguments *arguments, mdf_operand into)
 {
-    mdf_operand result = unit_call_python(target, arguments->row->name, arguments->operands, arguments->n,
-                                          arguments->taken_in_by[0] == '\0' ? into : MDF_NO_OPERAND),
+    mdf_operand result = unit_call_row(target, arguments->row, NULL, arguments->operands, arguments->n,
+                                       arguments->taken_in_by == NULL ? into : MDF_NO_OPERAND),
                 taken_in[2] = {result, arguments->taken_in};
 
-    if (arguments->taken_in_by[0] == '\0' || result == MDF_NO_OPERAND) {
+    if (arguments->taken_in_by == NULL || result == MDF_NO_OPERAND) {
         return result;
     }
-    taken_in[1] = unit_call_row(target, mdf_python_full_like(), NULL, taken_in, 2, MDF_NO_OPERAND);
-    return taken_in[1] == MDF_NO_OPERAND ? MDF_NO_OPERAND
-                                         : unit_call_two(target, arguments->taken_in_by, taken_in[1], result, into);
+    taken_in[0] = unit_call_row(target, mdf_python_full_like(), NULL, taken_in, 2, MDF_NO_OPERAND);
+    taken_in[1] = result;
+    return taken_in[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND
+                                         : unit_call_row(target, arguments->taken_in_by, NULL, taken_in, 2, into);
 }
 
 static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)

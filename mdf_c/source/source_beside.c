@@ -5,30 +5,14 @@
 
 #include <string.h>
 
-/* The definition of a helper that is written already; NULL: it is none. */
-static const char *definition_of(const struct mdf_source_writer *writer, const char *name)
-{
-    const struct mdf_source_helper *helper;
-
-    for (helper = writer->helpers; helper != NULL && strcmp(helper->name, name) != 0; helper = helper->next) {
-    }
-    return helper != NULL ? helper->definition : NULL;
-}
-
 /* Whether a helper does more than a few instructions: it calls others. */
 static bool calls_others(const char *definition, const char *name)
 {
-    const char *at = definition;
+    size_t length;
 
-    while ((at = strstr(at, "mdf_")) != NULL && strncmp(at, name, strlen(name)) == 0) {
-        at += strlen(name);
+    while ((definition = mdf_source_find_called(definition, &length)) != NULL && strncmp(definition, name, strlen(name)) == 0) {
     }
-    return at != NULL;
-}
-
-static size_t name_length(const char *text)
-{
-    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return definition != NULL;
 }
 
 /* Whether compilers make vectors of an expression, which is worth a call: a helper in it does some work, and for none C's library
@@ -36,16 +20,15 @@ static size_t name_length(const char *text)
 static bool is_for_vectors(struct mdf_source_writer *writer, const char *text)
 {
     bool works = false;
+    size_t length;
 
-    for (text = strstr(text, "mdf_"); text != NULL; text = strstr(text, "mdf_")) {
-        const char *name = mdf_source_text(writer, "%.*s", (int)name_length(text), text),
-                   *definition = definition_of(writer, name);
+    while ((text = mdf_source_find_called(text, &length)) != NULL) {
+        const char *name = mdf_source_text(writer, "%.*s", (int)length, text), *definition = mdf_source_definition(writer, name);
 
-        if (definition == NULL || mdf_source_has_helper(writer, mdf_source_text(writer, "near_%s", name + strlen("mdf_")))) {
+        if (definition == NULL || mdf_source_has_helper(writer, mdf_source_text(writer, "near_%s", name))) {
             return false;
         }
         works = works || calls_others(definition, name);
-        text += strlen(name);
     }
     return works;
 }
@@ -54,8 +37,9 @@ static bool is_for_vectors(struct mdf_source_writer *writer, const char *text)
  * error. */
 static const char *use_function(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, size_t n)
 {
-    const char *operands[MDF_MAX_OPERANDS] = {"numbers[i]", "", ""}, *definition, *used;
+    const char *operands[MDF_MAX_OPERANDS] = {"numbers[i]", "", ""}, *definition, *called, *name, *used;
     struct mdf_source_expression expression = {NULL, NULL, NULL, NULL, NULL};
+    size_t length = 0;
 
     if (!mdf_source_express(writer, op, (mdf_dtype)op->dtype, operands, &expression) || expression.text == NULL ||
         expression.refused != NULL || expression.unwanted != NULL || !is_for_vectors(writer, expression.text)) {
@@ -63,16 +47,16 @@ static const char *use_function(struct mdf_source_writer *writer, const struct m
     }
     mdf_source_use(writer, "short");
     mdf_source_use(writer, "apart");
-    used = strstr(expression.text, "mdf_") + strlen("mdf_");
-    used = mdf_source_text(writer, "%.*s_of_%zu", (int)name_length(used), used, n);
+    called = mdf_source_find_called(expression.text, &length);
+    name = mdf_source_text(writer, "%.*s_of_%zu", (int)length, called, n);
     definition = mdf_source_text(writer,
                                  "static MDF_APART void mdf_%s(%s *numbers)\n{\n"
                                  "    MDF_SHORT for (size_t i = 0; i < %zu; i++) {\n"
                                  "        numbers[i] = %s;\n    }\n}\n",
-                                 used, mdf_source_type((mdf_dtype)op->dtype), n, expression.text);
-    used = mdf_source_helper(writer, used, definition);
+                                 name, mdf_source_type((mdf_dtype)op->dtype), n, expression.text);
+    used = mdf_source_helper(writer, name, definition);
     /* Another one may have the name, of an expression that begins with the same function. */
-    return strcmp(definition_of(writer, used), definition) == 0 ? used : NULL;
+    return used[0] != '\0' && strcmp(mdf_source_definition(writer, name), definition) == 0 ? used : NULL;
 }
 
 /* The elements of the array, the last ones for nothing: a vector takes less than single ones behind vectors. */

@@ -131,22 +131,42 @@ static const struct fixed_helper fixed[] = {
 };
 
 /* The full name of a helper that is written already; NULL: it is not. */
-static const char *find_used(const struct mdf_source_writer *writer, const char *name)
+static const struct mdf_source_helper *find_used(const struct mdf_source_writer *writer, const char *name)
 {
     const struct mdf_source_helper *helper;
 
     for (helper = writer->helpers; helper != NULL && strcmp(helper->name + strlen("mdf_"), name) != 0; helper = helper->next) {
     }
-    return helper != NULL ? helper->name : NULL;
+    return helper;
+}
+
+const char *mdf_source_definition(const struct mdf_source_writer *writer, const char *name)
+{
+    const struct mdf_source_helper *used = find_used(writer, name);
+
+    return used != NULL ? used->definition : NULL;
+}
+
+const char *mdf_source_find_called(const char *text, size_t *length)
+{
+    static const char prefix[] = "mdf_", characters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+
+    text = strstr(text, prefix);
+    if (text != NULL) {
+        text += strlen(prefix);
+        *length = strspn(text, characters);
+    }
+    return text;
 }
 
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition)
 {
-    const char *used = find_used(writer, name), *full_name;
+    const struct mdf_source_helper *used = find_used(writer, name);
     struct mdf_source_helper *helper;
+    const char *full_name;
 
     if (used != NULL) {
-        return used;
+        return used->name;
     }
     full_name = mdf_source_text(writer, "mdf_%s", name);
     helper = mdf_arena_allocate(&writer->arena, sizeof *helper);
@@ -164,15 +184,12 @@ const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name
 /* Has those written that a definition calls. */
 static void use_called(struct mdf_source_writer *writer, const char *own_name, const char *definition)
 {
-    static const char prefix[] = "mdf_", characters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
-    const char *at;
+    const char *at = definition;
+    size_t length;
 
-    for (at = strstr(definition, prefix); at != NULL; at = strstr(at, prefix)) {
+    while ((at = mdf_source_find_called(at, &length)) != NULL) {
         char name[64];
-        size_t length;
 
-        at += strlen(prefix);
-        length = strspn(at, characters);
         if (length < sizeof name && (length != strlen(own_name) || memcmp(at, own_name, length) != 0)) {
             memcpy(name, at, length);
             name[length] = '\0';
@@ -214,10 +231,11 @@ static const char *find_of_type(struct mdf_source_writer *writer, const char *na
 
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name)
 {
-    const char *used = find_used(writer, name), *definition;
+    const struct mdf_source_helper *used = find_used(writer, name);
+    const char *definition;
 
     if (used != NULL) {
-        return used;
+        return used->name;
     }
     definition = find_fixed(name);
     definition = definition != NULL ? definition : find_of_type(writer, name);

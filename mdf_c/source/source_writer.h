@@ -171,8 +171,11 @@ bool mdf_source_begins_reserved(const char *name);
 const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name, const char *definition);
 /* One of the fixed ones, by its name without "mdf_". */
 const char *mdf_source_use(struct mdf_source_writer *writer, const char *name);
-/* Whether there is one. */
+/* Whether there is one; what it is defined as, if it is written already, else NULL. */
 bool mdf_source_has_helper(struct mdf_source_writer *writer, const char *name);
+const char *mdf_source_definition(const struct mdf_source_writer *writer, const char *name);
+/* The name, behind "mdf_", of what a text calls first, and its length; NULL: it calls nothing. */
+const char *mdf_source_find_called(const char *text, size_t *length);
 /* All that a text calls by name. */
 void mdf_source_use_called(struct mdf_source_writer *writer, const char *text);
 /* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute

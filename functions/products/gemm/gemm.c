@@ -109,14 +109,9 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
     }
 }
 
-static bool is_words(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_UINT32 || dtype == MDF_DTYPE_INT32;
-}
-
 static const struct mdf_gemm_kernels *choose_kernels(mdf_dtype dtype)
 {
-    if (is_words(dtype)) {
+    if (mdf_is_words(dtype)) {
         return dtype == MDF_DTYPE_INT32 ? MDF_PAIR_KERNELS(&mdf_gemm_kernels) : MDF_WORD_KERNELS(&mdf_gemm_kernels);
     }
     if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
@@ -156,7 +151,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || is_words(product->dtype)) {
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || mdf_is_words(product->dtype)) {
         return false;
     }
     return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||

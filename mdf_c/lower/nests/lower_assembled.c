@@ -577,19 +577,6 @@ bool lowering_read_assembled(struct lowering *lowering)
 
 /* ------------------------------------------------------------------ pieces first */
 
-static void compare(void *context, mdf_lowered_id id)
-{
-    mdf_lowered_id *looked_for = context;
-
-    *looked_for = *looked_for == id ? MDF_LOWERED_NONE : *looked_for;
-}
-
-static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
-{
-    mdf_lowered_visit_results(op, compare, &id);
-    return id == MDF_LOWERED_NONE;
-}
-
 /* Whether an op only copies a piece of an array, as all do that store some of it. */
 static bool copies_piece(const struct lowering *lowering, const struct region *region, size_t at)
 {
@@ -601,7 +588,7 @@ static bool copies_piece(const struct lowering *lowering, const struct region *r
         return false;
     }
     for (i = at > FARTHEST_MOVED ? at - FARTHEST_MOVED : 0; i < region->n_ops && i < at + FARTHEST_MOVED; i++) {
-        if (stored_copy(&region->ops[i]) == NULL && makes(&region->ops[i], copy->view.id)) {
+        if (stored_copy(&region->ops[i]) == NULL && mdf_lowered_has_result(&region->ops[i], copy->view.id)) {
             return false;
         }
     }
@@ -619,7 +606,7 @@ void lowering_copy_first(struct lowering *lowering, struct region *region)
             continue;
         }
         for (at = i; at > 0 && i - at < FARTHEST_MOVED && stored_copy(&region->ops[at - 1]) == NULL &&
-                     !makes(&region->ops[at - 1], op.of.nest->steps[0].view.id);
+                     !mdf_lowered_has_result(&region->ops[at - 1], op.of.nest->steps[0].view.id);
              at--) {
         }
         memmove(region->ops + at + 1, region->ops + at, (i - at) * sizeof op);
