@@ -66,9 +66,13 @@ enum { MOST_NEIGHBOURS = 256, FEW_NEIGHBOURS = 8, ROWS_AT_ONCE = 64 };
 #define ACCUMULATOR double
 #define NAME(x) x##_float64
 #include "functions/products/einsum_gather.inc"
+#define ELEMENT uint32_t
+#define ACCUMULATOR uint32_t
+#define NAME(x) x##_integer32
+#include "functions/products/einsum_gather.inc"
 #define ELEMENT uint64_t
 #define ACCUMULATOR uint64_t
-#define NAME(x) x##_integer
+#define NAME(x) x##_integer64
 #include "functions/products/einsum_gather.inc"
 
 /* ------------------------------------------------------------------ the equation */
@@ -390,8 +394,10 @@ static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_ein
         gather_float32(&job, target);
     } else if (dtype == MDF_DTYPE_FLOAT64) {
         gather_float64(&job, target);
+    } else if (mdf_dtype_size(dtype) == sizeof(uint32_t)) {
+        gather_integer32(&job, target);
     } else {
-        gather_integer(&job, target);
+        gather_integer64(&job, target);
     }
     return target;
 }

@@ -10,12 +10,6 @@
 
 #include "functions/products/fused_vectors.h"
 
-/* The element types by which products are told of words of bytes, and of pairs. */
-static inline bool mdf_is_words(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_UINT32 || dtype == MDF_DTYPE_INT32;
-}
-
 /* Of what a file included by fused_words.inc defines as NAME(name): the one for this processor. */
 #if defined(__x86_64__)
 #define MDF_WORD_KERNELS(name) (mdf_has_vnni() ? name##_words_vnni : MDF_WIDEST(name##_words))

@@ -1,7 +1,7 @@
 /* matmul.c - products of matrices: MatMul, Gemm.
  *
  * Comes in: two arrays (Gemm: matrices, and one to be added). Goes out: their product. Float16 and bfloat16 are computed in
- * float32, integers in 64 bits, of which the type keeps the low ones. Source: the ONNX operators, all versions. */
+ * float32, integers in 32 or 64 bits, of which the type keeps the low ones. Source: the ONNX operators, all versions. */
 #include "functions/kernel/derivatives.h"
 #include "functions/products/matrix_product.h"
 
@@ -82,8 +82,11 @@ struct addend {
 #define ELEMENT double
 #define NAME(x) x##_float64
 #include "functions/products/matmul_addend.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_integer32
+#include "functions/products/matmul_addend.inc"
 #define ELEMENT uint64_t
-#define NAME(x) x##_integer
+#define NAME(x) x##_integer64
 #include "functions/products/matmul_addend.inc"
 
 static void fill(mdf_dtype dtype, const struct addend *addend, size_t m, size_t n, void *target)
@@ -92,8 +95,10 @@ static void fill(mdf_dtype dtype, const struct addend *addend, size_t m, size_t 
         fill_float32(addend, m, n, target);
     } else if (dtype == MDF_DTYPE_FLOAT64) {
         fill_float64(addend, m, n, target);
+    } else if (mdf_dtype_size(dtype) == sizeof(uint32_t)) {
+        fill_integer32(addend, m, n, target);
     } else {
-        fill_integer(addend, m, n, target);
+        fill_integer64(addend, m, n, target);
     }
 }
 

@@ -83,6 +83,7 @@ bool mdf_matrix_product_plan(struct mdf_workspace *workspace, const struct mdf_v
         memset(a_strides, 0, 2 * n_axes * sizeof *a_strides);
     }
     plan->dtype = workspace->dtype;
+    plan->elements = MDF_PRODUCT_OF_NUMBERS;
     plan->shape = plan->batch_shape = axes;
     plan->a_strides = a_strides;
     plan->b_strides = b_strides;
@@ -137,8 +138,15 @@ static bool has_one_second(const struct mdf_matrix_product *plan)
 bool mdf_matrix_product_run(struct mdf_workspace *workspace, const struct mdf_matrix_product *plan, const void *a, const void *b,
                             bool b_is_constant, void *c)
 {
-    struct mdf_product product = {
-        .dtype = plan->dtype, .m = plan->m, .n = plan->n, .k = plan->k, .a = a, .b = b, .c = c, .alpha = 1};
+    struct mdf_product product = {.dtype = plan->dtype,
+                                  .elements = plan->elements,
+                                  .m = plan->m,
+                                  .n = plan->n,
+                                  .k = plan->k,
+                                  .a = a,
+                                  .b = b,
+                                  .c = c,
+                                  .alpha = 1};
     struct place place = {plan, a, b, c, mdf_dtype_size(plan->dtype)};
     struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
 

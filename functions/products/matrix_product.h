@@ -8,7 +8,8 @@
 /* What the shapes of two operands say. An operand of rank 1 is a row (the first) or a column (the second), and has no axis in
  * the result. */
 struct mdf_matrix_product {
-    mdf_dtype dtype; /* of the elements: the workspace's */
+    mdf_dtype dtype;                    /* of the elements: the workspace's */
+    enum mdf_product_elements elements; /* numbers */
     size_t m, n, k, n_batches;
     size_t n_batch_axes;
     const int64_t *batch_shape, *a_strides, *b_strides; /* of the batch axes, in elements; 0: broadcast */

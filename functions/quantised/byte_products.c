@@ -90,12 +90,12 @@ static bool too_large(struct mdf_call *call)
     return mdf_call_error(call, MDF_LIMIT, "the operands are larger than any memory");
 }
 
-/* What words are made of, and the type that stands for them. */
-static const struct mdf_byte_words *choose_words(bool are_met_often, mdf_dtype *dtype)
+/* What words are made of, and what products are told of them. */
+static const struct mdf_byte_words *choose_words(bool are_met_often, enum mdf_product_elements *elements)
 {
     bool are_pairs = are_met_often && mdf_pairs_are_faster();
 
-    *dtype = are_pairs ? MDF_DTYPE_INT32 : MDF_DTYPE_UINT32;
+    *elements = are_pairs ? MDF_PRODUCT_OF_PAIRS : MDF_PRODUCT_OF_WORDS;
     return are_pairs ? mdf_byte_pairs() : mdf_byte_words();
 }
 
@@ -105,7 +105,7 @@ struct product_job {
     const struct mdf_matrix_product *plan;
     const struct mdf_byte_operand *a, *b;
     const struct mdf_byte_words *words;
-    mdf_dtype dtype;             /* of words */
+    enum mdf_product_elements elements;
     size_t n_words;              /* of a row of A */
     uint32_t *a_words, *b_words; /* [matrix][m][n_words], [matrix][n_words][n] */
     uint32_t *a_sums, *b_sums;   /* of bytes: [matrix][m], [matrix][n] */
@@ -222,7 +222,8 @@ static bool plan_words(struct mdf_workspace *workspace, const struct product_job
         return false;
     }
     *words = *plan;
-    words->dtype = job->dtype;
+    words->dtype = MDF_DTYPE_UINT32;
+    words->elements = job->elements;
     words->k = job->n_words;
     words->a_strides = strides;
     words->b_strides = strides + plan->n_batch_axes;
@@ -281,7 +282,7 @@ bool mdf_byte_product(struct mdf_workspace *workspace, const struct mdf_matrix_p
     struct product_job job = {.plan = plan, .a = a, .b = b, .sums = sums};
     struct mdf_matrix_product words;
 
-    job.words = choose_words(plan->m > FEW_ROWS, &job.dtype);
+    job.words = choose_words(plan->m > FEW_ROWS, &job.elements);
     job.n_words = divide_up(plan->k, job.words->n_bytes);
     if (plan->n_batches == 0 || plan->m == 0 || plan->n == 0) {
         return true;
@@ -507,6 +508,7 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
     struct mdf_convolution tiles = {.n_batches = plan->n_batches,
                                     .n_groups = plan->n_groups,
                                     .is_pointwise = mdf_conv_is_pointwise(&plan->windows),
+                                    .dtype = MDF_DTYPE_UINT32,
                                     .weights_are_constant = weights->is_constant};
     struct mdf_taps taps;
 
@@ -517,7 +519,7 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
     if (!mdf_taps_prepare(workspace, &plan->windows, false, &taps)) {
         return false;
     }
-    job.words = choose_words(true, &tiles.dtype);
+    job.words = choose_words(true, &tiles.elements);
     job.n_words = divide_up(job.group_channels, job.words->n_bytes);
     job.n_rows = job.group_outputs + has_zeros(weights, MDF_DTYPE_INT8);
     tiles.taps = job.taps = &taps;

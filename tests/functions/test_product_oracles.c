@@ -89,6 +89,15 @@ static struct sums multiply(const struct matrices *matrices, const struct mdf_va
     return sums;
 }
 
+/* What a whole number of a type keeps of a sum. */
+static double kept(mdf_dtype dtype, int64_t sum)
+{
+    return dtype == MDF_DTYPE_INT32    ? (double)(int32_t)(uint32_t)sum
+           : dtype == MDF_DTYPE_UINT32 ? (double)(uint32_t)sum
+           : dtype == MDF_DTYPE_INT8   ? (double)(int8_t)(uint8_t)sum
+                                       : (double)sum;
+}
+
 static void check_matmul(mdf_dtype dtype, double tolerance)
 {
     struct matrices matrices = pick_matrices();
@@ -206,6 +215,40 @@ Test(product_oracles, integer_matmul)
     }
 }
 
+static void check_whole_matmul(mdf_dtype dtype, const int64_t *a_shape, const int64_t *b_shape, bool b_is_constant)
+{
+    const struct mdf_value *a, *b;
+    struct kernel_call call;
+    int64_t n = b_shape[1], k = b_shape[0];
+
+    kernel_begin(&call, "MatMul", 13);
+    a = kernel_add(&call, dtype, 2, a_shape, NUMBERS_WILD, false);
+    b = kernel_add(&call, dtype, 2, b_shape, NUMBERS_WILD, b_is_constant);
+    kernel_run(&call);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        int64_t row = (int64_t)i / n, column = (int64_t)i % n;
+        uint64_t sum = 0;
+
+        for (int64_t p = 0; p < k; p++) {
+            sum += (uint64_t)kernel_whole(a, (size_t)(row * k + p)) * (uint64_t)kernel_whole(b, (size_t)(p * n + column));
+        }
+        kernel_check(&call, 0, i, kept(dtype, (int64_t)sum), 0);
+    }
+    kernel_end(&call);
+}
+
+/* Whole numbers of any size are multiplied in vectors, and wrap: as rows, as scalar products and as columns. */
+Test(product_oracles, whole_matmul_wraps)
+{
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_INT32, MDF_DTYPE_UINT32};
+
+    for (size_t i = 0; i < 2 * N_CASES; i++) {
+        int64_t m = kernel_pick(1, 20), k = kernel_pick(1, 90), n = kernel_pick(0, 3) == 0 ? 1 : kernel_pick(1, 150);
+
+        check_whole_matmul(dtypes[i % 2], (const int64_t[2]){m, k}, (const int64_t[2]){k, n}, i / 2 % 2 == 1);
+    }
+}
+
 /* Sums of 32 bits wrap. */
 Test(product_oracles, integer_matmul_wraps)
 {
@@ -266,7 +309,8 @@ static void check_gemm(mdf_dtype dtype)
     int64_t m = pick_size(), k = pick_size(), n = pick_size(), turn_a = kernel_pick(0, 1), turn_b = kernel_pick(0, 1);
     const int64_t c_shapes[][2] = {{m, n}, {1, n}, {m, 1}, {1, 1}, {n, 0}};
     size_t form = (size_t)kernel_pick(0, 5), c_rank = form == 4 ? 1 : 2;
-    double alpha = factors[kernel_pick(0, 4)], beta = factors[kernel_pick(0, 4)];
+    bool is_real = mdf_dtype_kind(dtype) == 'f';
+    double alpha = is_real ? factors[kernel_pick(0, 4)] : 1, beta = is_real ? factors[kernel_pick(0, 4)] : 1;
     const struct mdf_value *a, *b, *c = NULL;
     struct kernel_call call;
 
@@ -297,7 +341,7 @@ static void check_gemm(mdf_dtype dtype)
 
             sum += beta * kernel_number(c, (size_t)((by_row ? row : 0) * (form == 0 ? n : 1) + (by_column ? column : 0)));
         }
-        kernel_check(&call, 0, (size_t)i, sum, 0);
+        kernel_check(&call, 0, (size_t)i, mdf_dtype_kind(dtype) == 'f' ? sum : kept(dtype, (int64_t)sum), 0);
     }
     kernel_end(&call);
 }
@@ -305,6 +349,9 @@ static void check_gemm(mdf_dtype dtype)
 Test(product_oracles, gemm)
 {
     for (size_t i = 0; i < 3 * N_CASES; i++) {
+        check_gemm(MDF_DTYPE_INT32);
+        check_gemm(MDF_DTYPE_UINT32);
+        check_gemm(MDF_DTYPE_INT64);
         check_gemm(MDF_DTYPE_FLOAT32);
         check_gemm(MDF_DTYPE_FLOAT64);
     }
@@ -402,7 +449,8 @@ static void check_einsum(mdf_dtype dtype)
         sums[label_place(&equation, equation.n_operands, index)] += product;
     }
     for (size_t i = 0; i < call.outputs[0].length; i++) {
-        kernel_check(&call, 0, i, sums[i], dtype == MDF_DTYPE_FLOAT32 ? 1e-3 : 0); /* products of three have too many digits */
+        kernel_check(&call, 0, i, mdf_dtype_kind(dtype) == 'f' ? sums[i] : kept(dtype, (int64_t)sums[i]),
+                     dtype == MDF_DTYPE_FLOAT32 ? 1e-3 : 0); /* products of three have too many digits */
     }
     free(sums);
     kernel_end(&call);
@@ -439,7 +487,7 @@ static void check_einsum_sum(const char *text, mdf_dtype dtype)
 Test(product_oracles, einsum_sums_of_one_operand)
 {
     static const char *const texts[] = {"ijk->ik", "ijk->k", "ijk->ki", "ijk->ji", "ijk->j", "ijk->"};
-    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64};
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64, MDF_DTYPE_INT32};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
@@ -454,5 +502,7 @@ Test(product_oracles, einsum)
         check_einsum(MDF_DTYPE_FLOAT32);
         check_einsum(MDF_DTYPE_FLOAT64);
         check_einsum(MDF_DTYPE_INT64);
+        check_einsum(MDF_DTYPE_INT32);
+        check_einsum(MDF_DTYPE_INT8);
     }
 }

@@ -40,22 +40,40 @@ static bool is_dot(const struct mdf_product *product)
 #define WITHOUT_TILES
 #if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f,avx512dq")))
-#define NAME(x) x##_integer_avx512
+#define NAME(x) x##_integer64_avx512
 #define ELEMENT uint64_t
 #define LANES 8
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/products/fused_vector.inc"
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_integer32_avx512
+#define ELEMENT uint32_t
+#define LANES 16
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/products/fused_vector.inc"
 #define TARGET __attribute__((target("avx2")))
-#define NAME(x) x##_integer_avx2
+#define NAME(x) x##_integer64_avx2
 #define ELEMENT uint64_t
 #define LANES 4
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/products/fused_vector.inc"
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_integer32_avx2
+#define ELEMENT uint32_t
+#define LANES 8
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/products/fused_vector.inc"
 #endif
 #define TARGET
-#define NAME(x) x##_integer_plain
+#define NAME(x) x##_integer64_plain
 #define ELEMENT uint64_t
 #define LANES 2
+#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
+#include "functions/products/fused_vector.inc"
+#define TARGET
+#define NAME(x) x##_integer32_plain
+#define ELEMENT uint32_t
+#define LANES 4
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/products/fused_vector.inc"
 #undef WITHOUT_TILES
@@ -75,8 +93,11 @@ static bool is_dot(const struct mdf_product *product)
 #define ELEMENT double
 #define NAME(x) x##_float64
 #include "functions/products/gemm/gemm_plain.inc"
+#define ELEMENT uint32_t
+#define NAME(x) x##_integer32
+#include "functions/products/gemm/gemm_plain.inc"
 #define ELEMENT uint64_t
-#define NAME(x) x##_integer
+#define NAME(x) x##_integer64
 #include "functions/products/gemm/gemm_plain.inc"
 
 /* What depends on the element type but not on the instruction set. */
@@ -95,7 +116,8 @@ static const struct element_type float32_type = {sizeof(float), pack_a_float32, 
 static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64,
                                                  multiply_plain_float64};
 static const struct element_type words_type = {sizeof(uint32_t), pack_a_words, pack_b_words, store_edge_words, NULL};
-static const struct element_type integer_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer};
+static const struct element_type integer32_type = {sizeof(uint32_t), NULL, NULL, NULL, multiply_plain_integer32};
+static const struct element_type integer64_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer64};
 
 mdf_dtype mdf_product_dtype(mdf_dtype dtype)
 {
@@ -103,41 +125,53 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
     case 'f':
         return dtype == MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
     case 'u':
-        return MDF_DTYPE_UINT64;
+        return mdf_dtype_size(dtype) <= sizeof(uint32_t) ? MDF_DTYPE_UINT32 : MDF_DTYPE_UINT64;
+    case 'i':
+        return mdf_dtype_size(dtype) <= sizeof(int32_t) ? MDF_DTYPE_INT32 : MDF_DTYPE_INT64;
     default:
         return MDF_DTYPE_INT64;
     }
 }
 
-static const struct mdf_gemm_kernels *choose_kernels(mdf_dtype dtype)
+static bool is_real(mdf_dtype dtype)
 {
-    if (mdf_is_words(dtype)) {
-        return dtype == MDF_DTYPE_INT32 ? MDF_PAIR_KERNELS(&mdf_gemm_kernels) : MDF_WORD_KERNELS(&mdf_gemm_kernels);
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
+
+static const struct mdf_gemm_kernels *choose_number_kernels(mdf_dtype dtype)
+{
+    return is_real(dtype)               ? MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype)
+           : mdf_dtype_size(dtype) == 4 ? MDF_WIDEST(&mdf_gemm_kernels_integer32)
+                                        : MDF_WIDEST(&mdf_gemm_kernels_integer64);
+}
+
+static const struct mdf_gemm_kernels *choose_kernels(const struct mdf_product *product)
+{
+    switch (product->elements) {
+    case MDF_PRODUCT_OF_WORDS:
+        return MDF_WORD_KERNELS(&mdf_gemm_kernels);
+    case MDF_PRODUCT_OF_PAIRS:
+        return MDF_PAIR_KERNELS(&mdf_gemm_kernels);
+    case MDF_PRODUCT_OF_NUMBERS:
+        break;
     }
-    if (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) {
-        return MDF_WIDEST(&mdf_gemm_kernels_integer);
-    }
-    return MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype);
+    return choose_number_kernels(product->dtype);
 }
 
 mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
 {
-    return choose_kernels(dtype)->add_scaled;
+    return choose_number_kernels(dtype)->add_scaled;
 }
 
-static const struct element_type *choose_type(mdf_dtype dtype)
+static const struct element_type *choose_type(const struct mdf_product *product)
 {
-    switch (dtype) {
-    case MDF_DTYPE_FLOAT32:
-        return &float32_type;
-    case MDF_DTYPE_FLOAT64:
-        return &float64_type;
-    case MDF_DTYPE_UINT32:
-    case MDF_DTYPE_INT32:
+    if (product->elements != MDF_PRODUCT_OF_NUMBERS) {
         return &words_type;
-    default:
-        return &integer_type;
     }
+    if (is_real(product->dtype)) {
+        return product->dtype == MDF_DTYPE_FLOAT32 ? &float32_type : &float64_type;
+    }
+    return mdf_dtype_size(product->dtype) == 4 ? &integer32_type : &integer64_type;
 }
 
 /* ------------------------------------------------------------------ matrices as they lie */
@@ -151,10 +185,11 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || mdf_is_words(product->dtype)) {
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL ||
+        product->elements != MDF_PRODUCT_OF_NUMBERS) {
         return false;
     }
-    return choose_type(product->dtype) == &integer_type || product->m <= 2 || product->n == 1 ||
+    return !is_real(product->dtype) || product->m <= 2 || product->n == 1 ||
            (double)product->m * (double)product->n * (double)product->k < MDF_PLAIN_PRODUCTS;
 }
 
@@ -198,7 +233,7 @@ static struct mdf_product turn_vector(const struct mdf_product *product)
 static void multiply_as_it_lies(const struct mdf_context *context, const struct mdf_product *product)
 {
     struct mdf_product turned = turn_vector(product);
-    struct plain_job job = {choose_kernels(product->dtype), choose_type(product->dtype), &turned, turned.m >= turned.n};
+    struct plain_job job = {choose_kernels(product), choose_type(product), &turned, turned.m >= turned.n};
     size_t n_columns = (turned.n - 1) / MDF_LINE_BYTES + 1;
     double cost_ns = multiply_ns * 8 * (double)turned.m * (double)turned.n * (double)turned.k;
 
@@ -505,10 +540,8 @@ static bool takes_rows(const struct packed_job *job)
 
 static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
-    struct packed_job job = {.context = call->context,
-                             .kernels = choose_kernels(product->dtype),
-                             .type = choose_type(product->dtype),
-                             .product = product};
+    struct packed_job job = {
+        .context = call->context, .kernels = choose_kernels(product), .type = choose_type(product), .product = product};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
     bool packs_a = product->packed_a == NULL && !takes_rows(&job);
 
@@ -533,8 +566,8 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
                                     size_t n_batches, mdf_product_locate locate, const void *locate_context)
 {
     struct packed_job job = {.context = call->context,
-                             .kernels = choose_kernels(product->dtype),
-                             .type = choose_type(product->dtype),
+                             .kernels = choose_kernels(product),
+                             .type = choose_type(product),
                              .product = product,
                              .locate = locate,
                              .locate_context = locate_context,
@@ -557,7 +590,7 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
 /* A small product with a kernel of its own; false: it has none. */
 static bool multiply_small(const struct mdf_product *product)
 {
-    const struct mdf_gemm_kernels *kernels = choose_kernels(product->dtype);
+    const struct mdf_gemm_kernels *kernels = choose_kernels(product);
 
     if (kernels->multiply_small == NULL || product->b_column != 1 || product->n == 1 ||
         (double)product->m * (double)product->n * (double)product->k >= MDF_PLAIN_PRODUCTS) {
@@ -603,7 +636,7 @@ static void multiply_plain_batches(void *context, size_t first, size_t last)
 
         job->locate(job->locate_context, batch, &product);
         if (!multiply_small(&product)) {
-            choose_type(product.dtype)->multiply_plain(choose_kernels(product.dtype), &product, &range);
+            choose_type(&product)->multiply_plain(choose_kernels(&product), &product, &range);
         }
     }
 }
@@ -682,7 +715,7 @@ int64_t mdf_product_routine(enum mdf_product_order order, mdf_dtype dtype)
 
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
-    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    struct packed_job job = {.kernels = choose_kernels(product), .type = choose_type(product), .product = product};
     struct mdf_lines_source wanted;
     size_t n_bytes;
     bool is_there;
@@ -695,6 +728,7 @@ bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_c
     wanted.column = product->a_column;
     wanted.alpha = product->alpha;
     wanted.dtype = product->dtype;
+    wanted.elements_are = (int)product->elements;
     if (product->m == 0 || product->n == 0 || product->k == 0) {
         return true;
     }
@@ -712,7 +746,7 @@ bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_c
 
 bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
-    struct packed_job job = {.kernels = choose_kernels(product->dtype), .type = choose_type(product->dtype), .product = product};
+    struct packed_job job = {.kernels = choose_kernels(product), .type = choose_type(product), .product = product};
     size_t n_bytes, n_columns, size = job.type->size_bytes;
     struct mdf_lines_source wanted;
     bool is_there;
@@ -725,6 +759,7 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
     wanted.row = product->b_row;
     wanted.column = product->b_column;
     wanted.dtype = product->dtype;
+    wanted.elements_are = (int)product->elements;
     if (product->n == 0 || product->k == 0) {
         return true;
     }

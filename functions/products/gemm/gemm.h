@@ -1,8 +1,8 @@
 /* gemm.h - the matrix product that the heavy operators share: C = alpha A B, or C += alpha A B.
  *
- * A is m by k, B k by n, C m by n; strides count elements. The elements are float32 or float64, or 64-bit integers (signed or
- * not: sums wrap). Each element of C is summed in an order that depends on the sizes alone, never on the number of threads.
- * Products of fewer than some 5000 multiplications, and those with vectors, are the same on every processor; larger ones, and
+ * A is m by k, B k by n, C m by n; strides count elements. The elements are float32 or float64, or integers of 32 or 64 bits
+ * (signed or not: sums wrap). Each element of C is summed in an order that depends on the sizes alone, never on the number of
+ * threads. Products of fewer than some 5000 multiplications, and those with vectors, are the same on every processor; larger ones, and
  * those with a matrix that is kept packed, use fused multiplication and addition where there is, and so may differ in their last
  * bits. */
 #ifndef MDF_FUNCTIONS_PRODUCTS_GEMM_H
@@ -19,9 +19,16 @@ enum {
 /* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
 typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
 
+/* What an element is. */
+enum mdf_product_elements {
+    MDF_PRODUCT_OF_NUMBERS,
+    MDF_PRODUCT_OF_WORDS, /* UINT32 of four bytes, or two numbers of 16 bits, that are neighbours along the sum: */
+    MDF_PRODUCT_OF_PAIRS  /* functions/products/fused_words.h */
+};
+
 struct mdf_product {
-    mdf_dtype dtype; /* FLOAT32, FLOAT64, INT64 or UINT64; UINT32: words of bytes, INT32: pairs, k > 0, alpha 1, see
-                        functions/products/fused_words.h */
+    mdf_dtype dtype;                    /* FLOAT32, FLOAT64, INT32, UINT32, INT64 or UINT64 */
+    enum mdf_product_elements elements; /* words, pairs: k > 0, alpha 1 */
     size_t m, n, k;
     const void *a, *b;                        /* b: NULL where `row` gives B */
     int64_t a_row, a_column, b_row, b_column; /* strides, any */
@@ -77,7 +84,7 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
 typedef void (*mdf_add_scaled)(size_t n, const void *scale, const void *x, void *y);
 mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype);
 
-/* The type in which a product of elements of this type is computed. */
+/* The type in which a product of elements of this type is computed: of whole numbers it has their low bits. */
 mdf_dtype mdf_product_dtype(mdf_dtype dtype);
 
 /* The kernel of onnx::MatMul: inputs 0 and 1 multiplied as numpy.matmul does, both of one type. */

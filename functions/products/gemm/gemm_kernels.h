@@ -28,7 +28,8 @@ struct mdf_gemm_kernels {
 MDF_DECLARE_FUSED(struct mdf_gemm_kernels, mdf_gemm_kernels);
 MDF_DECLARE_WORDS(struct mdf_gemm_kernels, mdf_gemm_kernels);
 MDF_DECLARE_PAIRS(struct mdf_gemm_kernels, mdf_gemm_kernels);
-extern const struct mdf_gemm_kernels mdf_gemm_kernels_integer_avx512, mdf_gemm_kernels_integer_avx2,
-    mdf_gemm_kernels_integer_plain;
+extern const struct mdf_gemm_kernels mdf_gemm_kernels_integer32_avx512, mdf_gemm_kernels_integer32_avx2,
+    mdf_gemm_kernels_integer32_plain, mdf_gemm_kernels_integer64_avx512, mdf_gemm_kernels_integer64_avx2,
+    mdf_gemm_kernels_integer64_plain;
 
 #endif

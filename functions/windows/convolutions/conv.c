@@ -155,6 +155,7 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
                                     plan->weights_are_constant,
                                     NULL,
                                     workspace->dtype,
+                                    MDF_PRODUCT_OF_NUMBERS,
                                     0};
     size_t n_elements;
 

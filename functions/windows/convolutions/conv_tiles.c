@@ -23,12 +23,17 @@ enum {
 /* Rough times, to judge what is worth a thread: of one multiplication and addition, of an element laid out or packed. */
 static const double multiply_ns = 0.01, move_ns = 0.2;
 
-static const struct mdf_tile_kernels *choose_kernels(mdf_dtype dtype)
+static const struct mdf_tile_kernels *choose_kernels(const struct mdf_convolution *tiles)
 {
-    if (dtype == MDF_DTYPE_INT32) {
+    switch (tiles->elements) {
+    case MDF_PRODUCT_OF_WORDS:
+        return MDF_BYTE_KERNELS(&mdf_tile_kernels);
+    case MDF_PRODUCT_OF_PAIRS:
         return MDF_PAIR_KERNELS(&mdf_tile_kernels);
+    case MDF_PRODUCT_OF_NUMBERS:
+        break;
     }
-    return dtype == MDF_DTYPE_UINT32 ? MDF_BYTE_KERNELS(&mdf_tile_kernels) : MDF_FUSED_KERNELS(&mdf_tile_kernels, dtype);
+    return MDF_FUSED_KERNELS(&mdf_tile_kernels, tiles->dtype);
 }
 
 struct job {
@@ -197,6 +202,7 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     source.k = k;
     source.parts = tiles->n_groups;
     source.dtype = job->dtype;
+    source.elements_are = (int)tiles->elements;
     if (!mdf_lines_count(job->n_packed, tiles->n_groups, job->size_bytes, &n_bytes) ||
         !mdf_size_add(n_bytes, MAX_LANES * sizeof(double), &n_bytes)) { /* the last panel's vectors may end behind it */
         return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
@@ -412,7 +418,7 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
 {
     const struct mdf_context *context = workspace->call->context;
     struct job job = {.tiles = tiles,
-                      .kernels = choose_kernels(tiles->dtype),
+                      .kernels = choose_kernels(tiles),
                       .dtype = tiles->dtype,
                       .size_bytes = mdf_dtype_size(tiles->dtype),
                       .x = tiles->x,

@@ -4,6 +4,7 @@
 #ifndef MDF_FUNCTIONS_CONV_TILES_H
 #define MDF_FUNCTIONS_CONV_TILES_H
 
+#include "functions/products/gemm/gemm.h"
 #include "functions/windows/sliding.h"
 
 struct mdf_convolution {
@@ -11,12 +12,12 @@ struct mdf_convolution {
     const void *x, *weights, *bias; /* bias may be NULL */
     void *y;
     size_t n_batches, n_groups, group_channels, group_outputs;
-    bool is_pointwise;         /* the windows are the elements of the array */
-    bool weights_are_constant; /* the same in each run of the call */
-    const void *limits;        /* three elements, see functions/elements/epilogue.h, put on y; NULL: none */
-    mdf_dtype dtype;  /* FLOAT32, FLOAT64, or UINT32: words of bytes, INT32: pairs (functions/products/fused_words.h), the weights
-                         signed */
-    uint32_t padding; /* a word of padding; 0 with reals */
+    bool is_pointwise;                  /* the windows are the elements of the array */
+    bool weights_are_constant;          /* the same in each run of the call */
+    const void *limits;                 /* three elements, see functions/elements/epilogue.h, put on y; NULL: none */
+    mdf_dtype dtype;                    /* FLOAT32, FLOAT64, or UINT32: words of bytes */
+    enum mdf_product_elements elements; /* of words, the bytes of the weights are signed */
+    uint32_t padding;                   /* a word of padding; 0 with reals */
 };
 
 /* Arrays and values of the workspace that mdf_conv_tiles_run takes. */

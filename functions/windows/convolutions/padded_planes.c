@@ -159,7 +159,7 @@ bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf
 
 void mdf_padded_planes_fill(const struct mdf_padded_planes *planes, mdf_dtype dtype, const void *x, void *to)
 {
-    if (mdf_is_words(dtype)) {
+    if (dtype == MDF_DTYPE_UINT32) {
         fill_plane_uint32(planes, x, to);
     } else {
         (dtype == MDF_DTYPE_FLOAT32 ? fill_plane_float32 : fill_plane_float64)(planes, x, to);
