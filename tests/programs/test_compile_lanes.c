@@ -123,13 +123,14 @@ Test(compile_lanes, instances_whose_nodes_run_apart_have_the_bits_of_each_alone)
     free(output);
 }
 
-/* Outputs that nothing but the caller asks for: a constant, and an array without elements; of a node that runs, and of one that
+/* Outputs that nothing but the caller asks for: a constant, an array without elements, and a number of 4 bits; of a node that runs, and of one that
  * waits for itself. */
 Test(compile_lanes, outputs_that_are_constants_or_empty_are_there_in_each)
 {
     static const char model[] =
-        "{\"model\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"p\": {\"value\": 0.5}, \"q\": {\"value\": \"numpy.zeros(0)\"}}, "
-        "\"output_ports\": {\"x\": {\"value\": \"p\"}, \"y\": {\"value\": \"q\"}}}}, \"conditions\": {\"node_specific\": {\"n\": %s}, "
+        "{\"model\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"p\": {\"value\": 3.5}, \"q\": {\"value\": \"numpy.zeros(0)\"}, "
+        "\"r\": {\"function\": \"onnx::Cast\", \"args\": {\"input\": \"p\", \"to\": 21}}}, "
+        "\"output_ports\": {\"x\": {\"value\": \"p\"}, \"y\": {\"value\": \"q\"}, \"z\": {\"value\": \"r\"}}}}, \"conditions\": {\"node_specific\": {\"n\": %s}, "
         "\"termination\": {\"environment_state_update\": {\"type\": \"AfterNPasses\", \"kwargs\": {\"n\": 2}}}}}}}}";
     static const char *const conditions[] = {"{\"type\": \"Always\"}",
                                              "{\"type\": \"EveryNCalls\", \"kwargs\": {\"dependency\": \"n\", \"n\": 1}}"};

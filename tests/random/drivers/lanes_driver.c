@@ -12,22 +12,16 @@
 static struct model one[model_n_lanes];
 static struct model_lanes all;
 
+enum { MOST_BYTES = 16 }; /* of an element */
+
 static size_t size_of(int dtype)
 {
     switch (dtype) {
-    case MDF_DTYPE_BOOL:
-    case MDF_DTYPE_INT8:
-    case MDF_DTYPE_UINT8:
-        return 1;
-    case MDF_DTYPE_INT16:
-    case MDF_DTYPE_UINT16:
-    case MDF_DTYPE_FLOAT16:
-    case MDF_DTYPE_BFLOAT16:
-        return 2;
-    case MDF_DTYPE_INT32:
-    case MDF_DTYPE_UINT32:
-    case MDF_DTYPE_FLOAT32:
-        return 4;
+#define MDF_CASE(name, text, size, ...) \
+    case MDF_DTYPE_##name:              \
+        return size;
+        MDF_DTYPE_LIST(MDF_CASE)
+#undef MDF_CASE
     default:
         return 8;
     }
@@ -42,7 +36,7 @@ static void make_element(int dtype, size_t step, size_t lane, size_t i, char *el
     int64_t whole = small - 3;
     uint16_t half = (uint16_t)(0x3c00 + 16 * small); /* bits: small steps, of either type */
 
-    memset(element, 0, 8);
+    memset(element, 0, MOST_BYTES);
     if (dtype == MDF_DTYPE_FLOAT64) {
         memcpy(element, &real, sizeof real);
     } else if (dtype == MDF_DTYPE_FLOAT32) {
@@ -53,7 +47,8 @@ static void make_element(int dtype, size_t step, size_t lane, size_t i, char *el
         element[0] = small % 2;
     } else {
         whole = dtype == MDF_DTYPE_INT8 || dtype == MDF_DTYPE_INT16 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ? whole : small;
-        memcpy(element, &whole, size_of(dtype));
+        whole = size_of(dtype) == 1 && dtype != MDF_DTYPE_INT8 && dtype != MDF_DTYPE_UINT8 ? small % 2 : whole; /* types of few bits */
+        memcpy(element, &whole, size_of(dtype) < sizeof whole ? size_of(dtype) : sizeof whole);
     }
 }
 
@@ -62,7 +57,7 @@ static void set_inputs(size_t step)
     for (size_t input = 0; input < mdf_compiled.n_inputs; input++) {
         const struct mdf_compiled_port *port = &mdf_compiled.inputs[input];
         size_t size = size_of(port->dtype), n = port->n_elements;
-        char *wide = calloc(n * model_n_lanes + 1, 8), *own = calloc(n + 1, 8), element[8];
+        char *wide = calloc(n * model_n_lanes + 1, MOST_BYTES), *own = calloc(n + 1, MOST_BYTES), element[MOST_BYTES];
 
         for (size_t lane = 0; lane < model_n_lanes && wide != NULL && own != NULL; lane++) {
             for (size_t i = 0; i < n; i++) {
