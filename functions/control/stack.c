@@ -199,18 +199,57 @@ static bool resize(struct mdf_call *call, struct mdf_stack *stack, size_t capaci
     return true;
 }
 
-static bool is_alike(const struct mdf_stack *stack, const struct mdf_value *slice)
+bool mdf_stack_form(const struct mdf_context *context, const struct mdf_value *whole, const struct mdf_value *slice,
+                    mdf_dtype *dtype, uint8_t *strength)
+{
+    bool is_typed = whole->strength == MDF_STRENGTH_TYPED && slice->strength == MDF_STRENGTH_TYPED;
+
+    *dtype = (mdf_dtype)whole->dtype;
+    *strength = whole->strength > slice->strength ? whole->strength : slice->strength;
+    if (whole->dtype != slice->dtype) {
+        *dtype = is_typed ? MDF_DTYPE_NONE
+                          : mdf_promote((mdf_dtype)whole->dtype, (enum mdf_strength)whole->strength, (mdf_dtype)slice->dtype,
+                                        (enum mdf_strength)slice->strength, context->real);
+    }
+    return *dtype != MDF_DTYPE_NONE;
+}
+
+static bool has_shape_of_slices(const struct mdf_stack *stack, const struct mdf_value *slice)
 {
     const int64_t *sizes = mdf_value_shape(stack->whole), *other = mdf_value_shape(slice);
-    size_t i;
 
-    if (stack->whole->rank != slice->rank + 1 || stack->whole->dtype != slice->dtype) {
-        return false;
-    }
-    for (i = 0; i < slice->rank; i++) {
+    for (size_t i = 0; stack->whole->rank == slice->rank + 1 && i < slice->rank; i++) {
         if (other[i] != sizes[i < stack->axis ? i : i + 1]) {
             return false;
         }
+    }
+    return stack->whole->rank == slice->rank + 1;
+}
+
+/* The stack in the type that it has together with a slice, and `*slice` in that type; false without an error: they have none. */
+static bool share_type(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value **slice)
+{
+    struct mdf_memory *memory = call->context->memory;
+    struct mdf_value *other = &call->scratch[0];
+    mdf_dtype dtype;
+    uint8_t strength;
+
+    if ((*slice)->kind != MDF_KIND_TENSOR || !has_shape_of_slices(stack, *slice) ||
+        !mdf_stack_form(call->context, stack->whole, *slice, &dtype, &strength)) {
+        return false;
+    }
+    if (dtype != (mdf_dtype)stack->whole->dtype) {
+        if (!mdf_value_convert(memory, other, stack->whole, dtype)) {
+            return mdf_call_out_of_memory(call);
+        }
+        mdf_value_swap(other, stack->whole);
+    }
+    stack->whole->strength = strength;
+    if (dtype != (mdf_dtype)(*slice)->dtype) {
+        if (!mdf_value_convert(memory, other, *slice, dtype)) {
+            return mdf_call_out_of_memory(call);
+        }
+        *slice = other;
     }
     return true;
 }
@@ -243,14 +282,14 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
     if (stack->length == 0 && !put_first(call, stack, slice)) {
         return false;
     }
-    if (slice->kind != MDF_KIND_TENSOR || !is_alike(stack, slice)) {
+    if (index >= stack->capacity && !resize(call, stack, stack->capacity < 8 ? 16 : 2 * stack->capacity)) {
+        return false;
+    }
+    if (!share_type(call, stack, &slice)) {
         mdf_value_describe(stack->whole, first, sizeof first);
         mdf_value_describe(slice, other, sizeof other);
         return mdf_call_error(
             call, MDF_SHAPE, "a scan output must have one type and shape in all iterations: %s does not fit in %s", other, first);
-    }
-    if (index >= stack->capacity && !resize(call, stack, stack->capacity < 8 ? 16 : 2 * stack->capacity)) {
-        return false;
     }
     element = mdf_dtype_size(slice->dtype);
     outer = product(mdf_value_shape(slice), stack->axis);

@@ -31,8 +31,12 @@ struct mdf_stack {
 bool mdf_stack_drop(struct mdf_call *call, size_t first);
 /* Opens a stack for up to `capacity` slices; more make it grow. `axis` is of the result. */
 void mdf_stack_begin(struct mdf_stack *stack, struct mdf_value *whole, size_t axis, size_t capacity);
+/* The type and strength of a stack with one more slice: what has no declared type takes the other's, as in numpy. False: both are
+ * declared, and differ. */
+bool mdf_stack_form(const struct mdf_context *context, const struct mdf_value *whole, const struct mdf_value *slice,
+                    mdf_dtype *dtype, uint8_t *strength);
 /* Writes a slice at `index`, at most one past the last so far where the stack grows. False with the error set: not an array, or
- * another type or shape than the first. */
+ * another declared type or shape than the first. */
 bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value *slice, size_t index);
 /* Cuts the result to the slices written; with none, to an empty array of the type and shape that `type` declares. */
 bool mdf_stack_end(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_static_type *type);

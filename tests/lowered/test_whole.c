@@ -730,6 +730,10 @@ Test(whole, items_of_the_first_runs_are_stacked_with_the_others)
         {SCANNED("[[1.5, 2.0]]", "", "s + v", "v * 2"), false}, /* an error: it changes shape */
         {SCANNED("[[1.5, 2.0], [2.5, 4.0], [-1.0, 1.0]]", REVERSED, "numpy.sum(v) + s", "v * 2 + s"), true},
         {SCANNED("[1, 2, 3]", "", "s + v", "v"), true},
+        {SCANNED("[1.5, 2.5, 4.0]", "", "s + v", "s"), true}, /* a whole number, and reals */
+        {SCANNED("[1.5, 2.5, 4.0]", REVERSED, "s + v", "s"), true},
+        {LOOPED("s * 0.5", "s"), true},
+        {LOOPED("numpy.float32(s)", "s"), true},
         {LOOPED("s * 0.5", "s + 0.5"), true},
         {LOOPED("s * 0.5 + i", "i * 2"), true},
         {LOOPED("s * numpy.array([0.5, 0.25])", "numpy.array([0.5, 2.0]) + s"), true},
@@ -756,8 +760,7 @@ Test(whole, items_of_the_first_runs_are_stacked_with_the_others)
  * does not keep. (What the node had stacked by then is not looked at.) */
 Test(whole, what_the_first_runs_may_not_do_is_an_error)
 {
-    static const char *const texts[] = {SCANNED("[1.5, 2.5, 4.0]", "", "s + v", "s"),
-                                        LOOPED("s * 0.5", "s"),
+    static const char *const texts[] = {LOOPED("numpy.float64(s)", "numpy.float32(i) if i < 1 else numpy.float64(i)"),
                                         SCANNED("[1.5, 2.5]", "", "numpy.float32(s) if v < 2 else numpy.float64(s)", "v"),
                                         LOOPED("numpy.float32(s) if i < 1 else numpy.int64(s)", "i"),
                                         SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v"),

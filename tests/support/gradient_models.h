@@ -14,6 +14,17 @@ static const struct model {
     double dt;              /* 0: none */
     const char *conditions; /* NULL: none */
 } models[] = {
+    {"a state that begins as a whole number, and is stacked",
+     "'n': {'parameters': {'a': {'value': 0.5}, "
+     "'p': {'function': 'onnx::Loop', 'args': {'M': 4, 'cond': true, 'v_initial': [0], 'body': 'b'}}}, "
+     "'output_ports': {'y': {'value': 'p[0] + numpy.sum(p[1] * p[1])'}}}",
+     "",
+     "'b': {'metadata': {'inputs': ['i', 'c', 'h'], 'outputs': ['c', 'h2', 'h']}, 'nodes': {'m': {'input_ports': {'h': {}}, "
+     "'output_ports': {'h2': {'value': 'h * h + a'}}}}}",
+     "y",
+     {"n.a"},
+     1,
+     0},
     {"a transposed convolution in a Loop, by which the products of its second order have the form of places",
      "'n': {'parameters': {'a': {'value': [[[0.3, -0.2, 0.7], [0.1, 0.4, -0.5]]]}, 'k': {'value': [[[0.2, 0.6]], [[-0.4, "
      "0.5]]]}, "

@@ -1,6 +1,7 @@
 /* lower_loops.c - see lower_loops.h: what Loop and Scan have in common. */
 #include "mdf_c/lower/loops/lower_loops.h"
 
+#include "functions/control/stack.h"
 #include "functions/elements/element.h"
 
 #include "mdf_c/lowered/loop_plan.h"
@@ -600,12 +601,24 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
     return true;
 }
 
-/* Whether two arrays have items of one form. */
-static bool have_same_items(const struct mdf_value *a, const struct mdf_value *b)
+/* The type and strength of a stack of all parts, in the order of runs; false with the reason: they have none together. */
+static bool find_stack_form(struct lowering *lowering, const mdf_lowered_id *parts, size_t n, mdf_dtype *dtype, uint8_t *strength)
 {
-    return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->strength == b->strength &&
-           a->rank == b->rank && a->rank > 0 &&
-           memcmp(mdf_value_shape(a) + 1, mdf_value_shape(b) + 1, (a->rank - 1) * sizeof(int64_t)) == 0;
+    const struct mdf_value *first = lowering_example(lowering, parts[0]);
+    struct mdf_value whole = *first;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct mdf_value *part = lowering_example(lowering, parts[i]);
+
+        if (part->kind != MDF_KIND_TENSOR || part->rank != first->rank || part->rank == 0 ||
+            memcmp(mdf_value_shape(part) + 1, mdf_value_shape(first) + 1, (part->rank - 1) * sizeof(int64_t)) != 0 ||
+            !mdf_stack_form(&lowering->execution->context, &whole, part, dtype, strength)) {
+            return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_ITEM, first, part);
+        }
+        whole.dtype = (uint8_t)*dtype;
+        whole.strength = *strength;
+    }
+    return true;
 }
 
 /* What the loop stacks, with the items of the runs before it. */
@@ -613,28 +626,35 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
 {
     struct lowering *lowering = loop->lowering;
     size_t n = loop->n_peeled + has_rest, i;
-    mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts);
+    mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts), last;
+    mdf_dtype dtype;
+    uint8_t strength;
 
     if (parts == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
     for (i = 0; i < n; i++) {
-        size_t at = is_reversed ? n - 1 - i : i;
-
-        parts[at] = i < loop->n_peeled ? lowering_copy_with_axis(lowering, loop->items[i][stack]) : rest;
-        if (parts[at] == MDF_LOWERED_NONE) {
+        parts[i] = i < loop->n_peeled ? lowering_copy_with_axis(lowering, loop->items[i][stack]) : rest;
+        if (parts[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
         }
     }
-    for (i = 1; i < n; i++) {
-        if (!have_same_items(lowering_example(lowering, parts[0]), lowering_example(lowering, parts[i]))) {
-            lowering_fail_about(lowering, MDF_REFUSED_CHANGING_ITEM, lowering_example(lowering, parts[0]),
-                                lowering_example(lowering, parts[i]));
-            return MDF_LOWERED_NONE;
-        }
+    if (!find_stack_form(lowering, parts, n, &dtype, &strength)) {
+        return MDF_LOWERED_NONE;
     }
-    return lowering_join(lowering, parts, n);
+    for (i = 0; i < n; i++) {
+        parts[i] = lowering_cast(lowering, parts[i], dtype);
+    }
+    for (i = 0; is_reversed && i < n / 2; i++) {
+        last = parts[n - 1 - i];
+        parts[n - 1 - i] = parts[i];
+        parts[i] = last;
+    }
+    last = lowering_join(lowering, parts, n);
+    return last == MDF_LOWERED_NONE || lowering_example(lowering, last)->strength == strength
+               ? last
+               : lowering_copy(lowering, last, strength);
 }
 
 bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
