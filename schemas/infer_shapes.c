@@ -450,10 +450,10 @@ static bool infer_arg(struct mdf_inference *inference)
     size_t place, i, j = 0;
     int64_t *shape;
 
-    if (!source->has_shape || !place_of(integer(inference, "axis", 0), source->rank, &place)) {
+    if (!source->has_shape || !place_of(integer(inference, "axis", 0), source->rank > 0 ? source->rank : 1, &place)) {
         return true;
     }
-    shape = open_shape(inference, 0, keeps ? source->rank : source->rank - 1);
+    shape = open_shape(inference, 0, keeps || source->rank == 0 ? source->rank : source->rank - 1);
     for (i = 0; shape != NULL && i < source->rank; i++) {
         if (i != place || keeps) {
             shape[j++] = i == place ? 1 : source->shape[i];

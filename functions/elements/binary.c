@@ -114,22 +114,19 @@ static bool run_power(struct mdf_call *call)
                                           : run_mixed_power(call, base, exponent);
 }
 
-/* The slope never widens the result. Before version 7 a vector of slopes belongs to the channels, axis 1. */
-static bool run_prelu(struct mdf_call *call)
+/* Before version 7 the slope never widens the result, and a vector of slopes belongs to the channels, axis 1. */
+static bool run_limited_prelu(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0), *slope = x != NULL ? mdf_call_tensor(call, 1) : NULL;
-    bool channels = call->operator->since<7 && x != NULL && x->rank> 1 && slope != NULL && slope->rank == 1;
     struct mdf_value view, *target = mdf_call_result(call, 0);
     const struct mdf_value *operands[2] = {x, &view};
+    size_t axis;
 
     if (slope == NULL) {
         return false;
     }
-    if (slope->rank > x->rank) {
-        return mdf_call_error(call, MDF_SHAPE, "the slope has %u axes, the data only %u", (unsigned)slope->rank,
-                              (unsigned)x->rank);
-    }
-    return mdf_align_axes(call, x, slope, channels ? 1 : x->rank - slope->rank, &view) &&
+    axis = x->rank > 1 && slope->rank == 1 ? 1 : x->rank - (x->rank < slope->rank ? x->rank : slope->rank);
+    return mdf_align_axes(call, x, slope, axis, &view) &&
            mdf_elementwise(call, target != NULL ? target : &call->scratch[0], OPERATION_OF(scale_negative), 2, operands, NULL);
 }
 
@@ -156,8 +153,8 @@ const struct mdf_operator mdf_operators_binary[] = {
     LIMITED_ROW("Pow", onnx_power),
     ROW("Pow", 7, run_power, onnx_power),
     {"Mod", 10, 99, mdf_element_call, mod_settings, sizeof(struct mod_settings), MDF_OPERATOR_PURE, NULL, .element_of = mod_of},
-    {"PRelu", 1, 6, run_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(scale_negative), .infer = &mdf_rule_same},
-    {"PRelu", 7, 99, run_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(scale_negative), .infer = &mdf_rule_same},
+    {"PRelu", 1, 6, run_limited_prelu, NULL, 0, MDF_OPERATOR_PURE, NULL, MDF_ELEMENT(scale_negative), .infer = &mdf_rule_same},
+    ROW("PRelu", 7, mdf_element_call, scale_negative), /* the slope may widen the result, as engines let it */
     {"BitShift", 11, 99, run_shift, shift_settings, sizeof(struct shift_settings), MDF_OPERATOR_PURE, NULL,
      .element_of = shift_of},
     ROW("BitwiseAnd", 18, mdf_element_call, bitwise_and),

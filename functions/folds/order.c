@@ -531,23 +531,32 @@ static void find_extremes(void *context, size_t first, size_t last)
     }
 }
 
+/* Along which axis; a number is an array of one, as for NumPy and ONNX Runtime. */
+static bool find_line(struct mdf_call *call, size_t rank, size_t *axis)
+{
+    const struct arg_settings *settings = call->settings;
+
+    return mdf_call_axis(call, settings->axis, rank > 0 ? rank : 1, axis);
+}
+
 static bool find_extreme(struct mdf_call *call, bool maximum)
 {
     const double element_ns = 0.3; /* rough time of one, to judge what is worth a thread */
     const struct arg_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    struct extremes job = {.maximum = maximum, .select_last = settings->select_last == 1};
+    struct extremes job = {.maximum = maximum,
+                           .select_last = settings->select_last != 0 && settings->select_last != MDF_NOT_GIVEN};
     int64_t *shape;
     size_t axis, rank = 0, n_lines;
     struct mdf_box box;
 
-    if (data == NULL || !check_ordered(call, data) || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
+    if (data == NULL || !check_ordered(call, data) || !find_line(call, data->rank, &axis) ||
         !mdf_box_prepare(call, 0, data->rank, &box, &shape)) {
         return false;
     }
     job.dtype = (mdf_dtype)data->dtype;
     job.elements = data->data;
-    job.n = (size_t)mdf_value_shape(data)[axis];
+    job.n = data->rank > 0 ? (size_t)mdf_value_shape(data)[axis] : 1;
     for (size_t k = 0; k < data->rank; k++) {
         if (k != axis || settings->keep_axes != 0) {
             shape[rank++] = k == axis ? 1 : mdf_value_shape(data)[k];
@@ -558,7 +567,7 @@ static bool find_extreme(struct mdf_call *call, bool maximum)
         return false;
     }
     n_lines = mdf_axes_product(shape, 0, rank);
-    job.inner = mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
+    job.inner = data->rank > 0 ? mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank) : 1;
     if (job.n == 0 && n_lines > 0) {
         return mdf_call_error(call, MDF_SHAPE, "axis %zu has size 0: there is no largest or smallest element", axis);
     }
@@ -734,10 +743,12 @@ static bool find_axis(struct mdf_call *call, size_t rank, bool *reduced, bool *k
     size_t axis;
 
     *keeps = settings->keep_axes != 0;
-    if (!mdf_call_axis(call, settings->axis, rank, &axis)) {
+    if (!find_line(call, rank, &axis)) {
         return false;
     }
-    reduced[axis] = true;
+    if (rank > 0) {
+        reduced[axis] = true;
+    }
     return true;
 }
 

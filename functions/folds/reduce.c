@@ -648,7 +648,7 @@ static const struct mdf_setting reduce_table[] = {
     {"axes", MDF_SETTING_INTS, offsetof(struct reduce_settings, axes)},
     {NULL, MDF_SETTING_INT, 0}};
 
-/* Which axes are reduced. */
+/* Which axes are reduced; one that is given twice is, as ONNX Runtime has it. */
 static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
 {
     const struct reduce_settings *settings = call->settings;
@@ -668,9 +668,6 @@ static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *k
     for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, axes[i], rank, &axis)) {
             return false;
-        }
-        if (reduced[axis]) {
-            return mdf_call_error(call, MDF_VALUE, "axis %zu is given twice", axis);
         }
         reduced[axis] = true;
     }

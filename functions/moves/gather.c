@@ -63,11 +63,8 @@ static bool gather(struct mdf_call *call)
     memcpy(shape + axis, mdf_value_shape(indices), indices->rank * sizeof *shape);
     memcpy(shape + axis + indices->rank, sizes + axis + 1, (data->rank - axis - 1) * sizeof *shape);
     target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, rank, shape);
-    if (target == NULL || mdf_axes_product(shape, 0, rank) == 0) {
-        return target != NULL;
-    }
-    return copy_blocks(call, data, target, items, n, axis, mdf_axes_product(sizes, 0, axis),
-                       mdf_axes_product(sizes, axis + 1, data->rank));
+    return target != NULL && copy_blocks(call, data, target, items, n, axis, mdf_axes_product(sizes, 0, axis),
+                                         mdf_axes_product(sizes, axis + 1, data->rank));
 }
 
 static bool gather_elements(struct mdf_call *call)

@@ -253,7 +253,8 @@ static bool category_mapper(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ OneHotEncoder */
 
-/* Numbers of any type are looked up as integers; those that are not whole are cut off. */
+/* Numbers of any type are looked up as integers; those that are not whole are cut off. No string is of a category that is a
+ * number, nor the other way round: then there are no elements. */
 static bool read_categories(struct mdf_workspace *workspace, struct mdf_keys *keys, struct mdf_keys *elements)
 {
     const struct encode_settings *settings = workspace->call->settings;
@@ -277,7 +278,10 @@ static bool read_categories(struct mdf_workspace *workspace, struct mdf_keys *ke
     if (keys->strings == NULL && keys->integers == NULL) {
         return mdf_call_error(workspace->call, MDF_VALUE, "neither cats_strings nor cats_int64s is given");
     }
-    return check_kinds(workspace->call, keys, elements);
+    if ((keys->strings == NULL) != (elements->strings == NULL)) {
+        *elements = (struct mdf_keys){0};
+    }
+    return true;
 }
 
 static bool one_hot_encoder(struct mdf_call *call)
@@ -300,8 +304,8 @@ static bool one_hot_encoder(struct mdf_call *call)
     memcpy(shape, mdf_value_shape(call->inputs[0]), call->inputs[0]->rank * sizeof *shape);
     shape[call->inputs[0]->rank] = (int64_t)keys.n;
     target = mdf_call_output(call, 0, MDF_DTYPE_FLOAT32, (size_t)call->inputs[0]->rank + 1, shape);
-    for (size_t i = 0; target != NULL && i < elements.n && !mdf_should_stop(call->context); i++) {
-        int64_t category = mdf_lookup_find(&lookup, &elements, i);
+    for (size_t i = 0; target != NULL && i < call->inputs[0]->length && !mdf_should_stop(call->context); i++) {
+        int64_t category = i < elements.n ? mdf_lookup_find(&lookup, &elements, i) : -1;
 
         if (category < 0 && settings->zeros == 0) {
             return mdf_call_error(call, MDF_VALUE, "element %zu is of no category, and 'zeros' is 0", i);

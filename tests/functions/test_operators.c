@@ -51,6 +51,22 @@ static const struct {
     {"onnx::Pad", "\"data\": [[1.0, 2.0], [3.0, 4.0]], \"pads\": [-1, 1, 1, -1]", "[[0.0, 3.0], [0.0, 0.0]]"},
     {"onnx::Pad", "\"data\": [1.0, 2.0], \"pads\": [3, -6]", "can not be padded by 3 before and -6 after"},
     {"onnx::Pad", "\"data\": [1.0, 2.0], \"pads\": [3, -3], \"mode\": \"edge\"", "can not be padded by 3 before and -3 after"},
+    /* An index is looked at even where nothing is picked. */
+    {"onnx::Gather", "\"data\": [[], []], \"indices\": [2]", "out of range for axis 0 of size 2"},
+    {"onnx::Gather", "\"data\": [[], []], \"indices\": [-2]", "[[]]"},
+    /* An axis twice is that axis; of a number the largest element stands at 0; any number but 0 selects the last. */
+    {"onnx::ReduceMax", "\"data\": [[1.0, 2.0], [4.0, 3.0]], \"axes\": [1, -1], \"keepdims\": 0", "[2.0, 4.0]"},
+    {"onnx::ArgMax", "\"data\": 2.5", "0"},
+    {"onnx::ArgMin", "\"data\": 2.5, \"axis\": 1", "axis 1 is out of range"},
+    {"onnx::ArgMax", "\"data\": [2.0, 1.0, 2.0], \"keepdims\": 0, \"select_last_index\": 2", "2"},
+    /* Of an alpha of 0, 0 times infinity is not a number. */
+    {"onnx::Celu", "\"X\": [1.0, -1.0, 0.0], \"alpha\": 0.0", "[NaN, -0.0, NaN]"},
+    {"onnx::Celu", "\"X\": [1.0, Infinity, 0.0], \"alpha\": -1.0", "[1.0, Infinity, 0.0]"},
+    {"onnx::PRelu", "\"X\": -2.0, \"slope\": [0.5, 3.0]", "[-1.0, -6.0]"},
+    {"onnx::PRelu", "\"X\": [[-2.0], [1.0]], \"slope\": [0.5, 3.0]", "[[-1.0, -6.0], [1.0, 1.0]]"},
+    /* No text is of a category that is a number. */
+    {"ai.onnx.ml::OneHotEncoder", "\"X\": [1.0, 2.0], \"cats_strings\": [\"1\", \"b\"]", "[[0.0, 0.0], [0.0, 0.0]]"},
+    {"ai.onnx.ml::OneHotEncoder", "\"X\": [1.0], \"cats_strings\": [\"1\"], \"zeros\": 0", "is of no category"},
     /* Along an axis: a number without axes and declared type is an array of one; one with a declared type is none. */
     {"onnx::Softmax", "\"input\": 2.5", "[1.0]"},
     {"onnx::LogSoftmax", "\"input\": 2.5, \"axis\": -1", "[0.0]"},

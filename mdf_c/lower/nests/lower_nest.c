@@ -568,16 +568,17 @@ static uint8_t find_place(struct folding *folding, const struct trial *trial, co
 {
     size_t longest =
         folding->draft->n_axes > 1 && folding->lowering->region->kind == REGION_BODY ? LONGEST_OF_SEVERAL : LONGEST_SEARCH;
-    const int64_t *last = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
+    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
+    bool last = given != NULL && *given != 0 && *given != MDF_NOT_GIVEN;
     enum mdf_nest_fold fold = rule->fold;
 
     if (folding->n_outer == 0 && folding->row == DRAFT_NO_AXIS) { /* of one element */
         return add_constant(folding, MDF_DTYPE_INT64, 0);
     }
     if (is_row_of_two_passes(folding)) {
-        return find_in_two_passes(folding, fold == MDF_NEST_FIRST_MAXIMUM, last != NULL && *last == 1, in);
+        return find_in_two_passes(folding, fold == MDF_NEST_FIRST_MAXIMUM, last, in);
     }
-    if (last != NULL && *last == 1) {
+    if (last) {
         fold = fold == MDF_NEST_FIRST_MAXIMUM ? MDF_NEST_LAST_MAXIMUM : MDF_NEST_LAST_MINIMUM;
     }
     folding->draft->has_failed = folding->draft->has_failed || folding->n_outer + (folding->row != DRAFT_NO_AXIS) > 1 ||
