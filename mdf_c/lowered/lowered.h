@@ -288,6 +288,9 @@ struct mdf_lowered_stack {
     char *items;     /* that of the first run */
     size_t capacity; /* items that there is room for; all stacks of a loop have the same */
     size_t n_put;    /* items that have been put there so far */
+    /* The same of what a CALL looks at: elements of an index of the axis; elements and indices of an item, and in front of the
+     * first item. */
+    size_t row_elements, item_elements, item_rows, initial_elements, initial_rows, element_bytes;
 };
 
 struct mdf_lowered_loop {

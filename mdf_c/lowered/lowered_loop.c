@@ -84,29 +84,34 @@ static char *first_item(const struct mdf_lowered *lowered, const struct mdf_lowe
 
 /* ------------------------------------------------------------------ columns of stacks */
 
-/* The elements of a row. */
-static size_t row_length(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack)
+/* What says how long the stack is with some items, and where one is put, which hangs on nothing but the form. */
+static void measure(const struct mdf_lowered *lowered, struct mdf_lowered_stack *stack)
 {
     const struct mdf_value *form = &lowered->values[stack->stack].form;
 
-    return mdf_axes_product(mdf_value_shape(form), stack->axis + 1u, form->rank);
+    stack->row_elements = mdf_axes_product(mdf_value_shape(form), stack->axis + 1u, form->rank);
+    stack->item_elements = lowered->values[stack->item].form.length;
+    stack->item_rows = stack->row_elements == 0 ? 0 : stack->item_elements / stack->row_elements;
+    stack->initial_elements = count_initial(lowered, stack);
+    stack->initial_rows = stack->row_elements == 0 ? 0 : stack->initial_elements / stack->row_elements;
+    stack->element_bytes = mdf_lowered_element_size(lowered, stack->stack);
 }
 
 /* The columns' elements of some rows, as the rows are now. */
 static void fill_columns(struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t first, size_t n_rows)
 {
-    size_t n = row_length(lowered, stack), row, column;
+    size_t n = stack->row_elements, apart = stack->column_length, row, column;
     const void *from = lowered->arrays[stack->stack].data;
     void *to = lowered->arrays[stack->columns].data;
 
     for (row = first; row < first + n_rows; row++) {
-        if (mdf_lowered_element_size(lowered, stack->stack) == 4) {
+        if (stack->element_bytes == 4) {
             for (column = 0; column < n; column++) {
-                ((uint32_t *)to)[column * stack->column_length + row] = ((const uint32_t *)from)[row * n + column];
+                ((uint32_t *)to)[column * apart + row] = ((const uint32_t *)from)[row * n + column];
             }
         } else {
             for (column = 0; column < n; column++) {
-                ((uint64_t *)to)[column * stack->column_length + row] = ((const uint64_t *)from)[row * n + column];
+                ((uint64_t *)to)[column * apart + row] = ((const uint64_t *)from)[row * n + column];
             }
         }
     }
@@ -115,7 +120,7 @@ static void fill_columns(struct mdf_lowered *lowered, const struct mdf_lowered_s
 /* Room for the columns, as the stack has room for rows, and what is in them so far. */
 static bool make_columns(struct mdf_lowered *lowered, struct mdf_lowered_stack *stack)
 {
-    size_t n = row_length(lowered, stack), n_rows, n_elements;
+    size_t n = stack->row_elements, n_rows, n_elements;
     struct mdf_value *array = &lowered->arrays[stack->columns];
     int64_t length;
 
@@ -137,21 +142,22 @@ static bool make_columns(struct mdf_lowered *lowered, struct mdf_lowered_stack *
 static void show_columns(struct mdf_lowered *lowered, const struct mdf_lowered_call *call, size_t n_rows)
 {
     const struct mdf_lowered_stack *stack = call->stack;
-    size_t size = mdf_lowered_element_size(lowered, stack->stack), column;
-    char *elements = lowered->arrays[stack->columns].data;
+    size_t apart_bytes = stack->column_length * stack->element_bytes, i;
+    char *column = lowered->arrays[stack->columns].data;
 
-    for (column = 0; column + 1 < call->n_outputs; column++) {
-        mdf_lowered_id id = call->outputs[column + 1];
+    for (i = 1; i < call->n_outputs; i++, column += apart_bytes) {
+        mdf_lowered_id id = call->outputs[i];
         struct mdf_value *view = id == MDF_LOWERED_NONE ? NULL : &lowered->arrays[id];
 
-        if (view != NULL && stack->n_put <= 1) {
+        if (view == NULL) {
+            continue;
+        }
+        if (stack->n_put <= 1) {
             *view = lowered->values[id].form;
         }
-        if (view != NULL) {
-            view->data = elements + column * stack->column_length * size;
-            view->length = n_rows;
-            view->shape.sizes[0] = (int64_t)n_rows;
-        }
+        view->data = column;
+        view->length = n_rows;
+        view->shape.sizes[0] = (int64_t)n_rows;
     }
 }
 
@@ -181,6 +187,7 @@ static void begin_within(struct mdf_lowered *lowered, struct mdf_lowered_stack *
     array->data = stack->items = holding->items + holding->item_bytes;
     stack->capacity = holding->capacity;
     stack->n_put = 0;
+    measure(lowered, stack);
 }
 
 /* `is_fixed`: it will not be made longer; `n_behind`: items more that there is room for. */
@@ -211,6 +218,7 @@ static bool begin_stack(struct mdf_lowered *lowered, struct mdf_lowered_stack *s
     stack->items = first_item(lowered, stack);
     stack->capacity = capacity;
     stack->n_put = 0;
+    measure(lowered, stack);
     return !stack->has_columns || make_columns(lowered, stack);
 }
 
@@ -234,18 +242,12 @@ static bool set_items(const struct mdf_lowered *lowered, const struct mdf_lowere
 }
 
 /* The same of a view that has had items of this stack before, and for all of which there is room: its other axes stay. */
-static void set_length(const struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, struct mdf_value *view)
+static void set_length(const struct mdf_lowered_stack *stack, struct mdf_value *view)
 {
-    const struct mdf_value *form = &lowered->values[stack->stack].form;
-    size_t n_behind = 1, axis;
+    size_t n = stack->n_put;
 
-    view->length = stack->n_put * lowered->values[stack->item].form.length + count_initial(lowered, stack);
-    for (axis = stack->axis + 1u; axis < form->rank; axis++) {
-        n_behind *= (size_t)form->shape.sizes[axis];
-    }
-    view->shape.sizes[stack->axis] = (int64_t)(!stack->appends ? stack->n_put
-                                               : n_behind == 1 ? view->length
-                                                               : view->length / n_behind);
+    view->length = n * stack->item_elements + stack->initial_elements;
+    view->shape.sizes[stack->axis] = (int64_t)(stack->appends ? n * stack->item_rows + stack->initial_rows : n);
 }
 
 void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_lowered_call *call)
@@ -263,15 +265,14 @@ void mdf_lowered_look_at_stack(struct mdf_lowered *lowered, const struct mdf_low
         }
     }
     if (view->data == elements && stack->n_put > 1) {
-        set_length(lowered, stack, view);
+        set_length(stack, view);
     } else {
         *view = lowered->values[call->outputs[0]].form;
         view->data = elements;
         set_items(lowered, stack, stack->n_put, view); /* there is room for more */
     }
     if (stack->has_columns) {
-        size_t n_rows = (size_t)view->shape.sizes[stack->axis],
-               n_new = call->n_inputs == 0 ? 0 : lowered->values[stack->item].form.length / row_length(lowered, stack);
+        size_t n_rows = (size_t)view->shape.sizes[stack->axis], n_new = call->n_inputs == 0 ? 0 : stack->item_rows;
 
         fill_columns(lowered, stack, n_rows - n_new, n_new);
         show_columns(lowered, call, n_rows);

@@ -640,81 +640,121 @@ static bool next_tile(struct position *position)
     return true;
 }
 
-/* The size of a value along its open axis. */
-static int64_t *open_size(const struct mdf_lowered *lowered, mdf_lowered_id id, struct mdf_value *array)
+/* What a nest stores along its open axis. */
+struct open_store {
+    mdf_lowered_id id;
+    struct mdf_value *array;
+    size_t axis;              /* the value's */
+    size_t stride, row_bytes; /* of an index along it: elements, bytes */
+};
+
+/* What asks and tells how long the axis is now, found once, as it is done in each run. Arrays lie where they are as long as the
+ * form does. */
+struct mdf_nest_opening {
+    const int64_t **loads; /* sizes of what is loaded along it */
+    size_t n_loads;
+    struct open_store *stores;
+    size_t n_stores;
+    bool needs_some; /* something is folded over the axis that has no value for no element */
+};
+
+static struct mdf_nest_opening *make_opening(struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
-    return &array->shape.sizes[mdf_lowered_open_axis(&lowered->values[id])];
+    struct mdf_nest_opening *opening = mdf_arena_array(&lowered->arena, 1, sizeof *opening);
+    size_t i;
+
+    if (opening == NULL) {
+        return NULL;
+    }
+    opening->loads = mdf_arena_array(&lowered->arena, nest->n_steps, sizeof *opening->loads);
+    opening->stores = mdf_arena_array(&lowered->arena, nest->n_steps, sizeof *opening->stores);
+    if (opening->loads == NULL || opening->stores == NULL) {
+        return NULL;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
+        const struct mdf_lowered_value *value = moves ? &lowered->values[step->view.id] : NULL;
+        struct mdf_value *array = moves ? &lowered->arrays[step->view.id] : NULL;
+
+        if (!moves || value->open_axes == 0) {
+            continue;
+        }
+        if (step->kind == MDF_NEST_LOAD) {
+            opening->loads[opening->n_loads++] = &array->shape.sizes[mdf_lowered_open_axis(value)];
+        } else {
+            size_t stride = mdf_lowered_open_stride(value);
+
+            opening->stores[opening->n_stores++] =
+                (struct open_store){.id = step->view.id,
+                                    .array = array,
+                                    .axis = mdf_lowered_open_axis(value),
+                                    .stride = stride,
+                                    .row_bytes = stride * mdf_lowered_element_size(lowered, step->view.id)};
+        }
+    }
+    opening->needs_some = !nest->takes_none && mdf_nest_is_folded(nest, nest->open_axis);
+    return opening;
+}
+
+/* Whether an array of the form has room for so many bytes of its own. */
+static bool has_room(const struct mdf_value *array, const struct mdf_value *form, size_t n_bytes)
+{
+    return array->rank == form->rank && array->dtype == form->dtype && mdf_value_own_elements(array) != NULL &&
+           n_bytes <= array->buffer->capacity_bytes - array->buffer->offset;
 }
 
 /* An array as long as the open axis is now. Its memory grows by halves, so that it is rarely made again. */
-static bool make_open_array(struct mdf_lowered *lowered, mdf_lowered_id id, int64_t n)
+static bool make_open_array(struct mdf_lowered *lowered, const struct open_store *store, size_t n)
 {
-    struct mdf_value *array = &lowered->arrays[id], form = lowered->values[id].form;
-    int64_t *size = open_size(lowered, id, &form);
-    size_t length;
+    const struct mdf_value *form = &lowered->values[store->id].form;
+    struct mdf_value *array = store->array;
+    size_t n_bytes;
 
-    if (!mdf_size_multiply((size_t)n, mdf_lowered_open_stride(&lowered->values[id]), &length)) {
+    if (!mdf_size_multiply(n, store->row_bytes, &n_bytes)) {
         return false;
     }
-    if (mdf_value_own_elements(array) != NULL && array->rank == form.rank && array->dtype == form.dtype &&
-        length <= (array->buffer->capacity_bytes - array->buffer->offset) / mdf_dtype_size((mdf_dtype)form.dtype)) {
-        array->length = length;
-        *open_size(lowered, id, array) = n;
-        return true;
-    }
-    for (*size = LEAST_CAPACITY; *size < n && *size < INT64_MAX / 4; *size += *size / 2) {
-    }
-    if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form.dtype, form.rank, form.shape.sizes) == NULL) {
-        return false;
-    }
-    array->strength = form.strength;
-    array->length = length;
-    *open_size(lowered, id, array) = n;
-    return true;
-}
+    if (!has_room(array, form, n_bytes)) {
+        struct mdf_value longer = *form;
+        int64_t *size = &longer.shape.sizes[store->axis];
 
-/* Notes what loads and stores values of an open axis. */
-static bool find_open_steps(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
-{
-    size_t i;
-
-    nest->open_steps = mdf_arena_array(&lowered->arena, nest->n_steps, sizeof *nest->open_steps);
-    for (i = 0; nest->open_steps != NULL && i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i];
-
-        if ((step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) && lowered->values[step->view.id].open_axes != 0) {
-            nest->open_steps[nest->n_open_steps++] = (uint8_t)i;
+        for (*size = LEAST_CAPACITY; *size < (int64_t)n && *size < INT64_MAX / 4; *size += *size / 2) {
         }
+        if (mdf_value_make_tensor(lowered->context->memory, array, (mdf_dtype)form->dtype, form->rank, longer.shape.sizes) ==
+            NULL) {
+            return false;
+        }
+        array->strength = form->strength;
     }
-    nest->folds_open_axis = mdf_nest_is_folded(nest, nest->open_axis);
-    return nest->open_steps != NULL;
+    array->length = n * store->stride;
+    array->shape.sizes[store->axis] = (int64_t)n;
+    return true;
 }
 
 int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
 {
-    int64_t n = -1;
+    const struct mdf_nest_opening *opening = nest->opening;
+    int64_t n;
     size_t i;
 
-    if (nest->open_steps == NULL && !find_open_steps(lowered, nest)) {
-        return 1;
-    }
-    for (i = 0; i < nest->n_open_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[nest->open_steps[i]];
-        int64_t size = *open_size(lowered, step->view.id, &lowered->arrays[step->view.id]);
-
-        if (step->kind == MDF_NEST_LOAD && n >= 0 && n != size) {
+    if (opening == NULL) {
+        opening = nest->opening = make_opening(lowered, nest);
+        if (opening == NULL) {
             return 1;
         }
-        n = step->kind == MDF_NEST_LOAD ? size : n;
+    }
+    n = opening->n_loads > 0 ? *opening->loads[0] : -1;
+    for (i = 1; i < opening->n_loads; i++) {
+        if (*opening->loads[i] != n) {
+            return 1;
+        }
     }
     nest->extents[nest->open_axis] = (size_t)n;
-    if (n == 0 && !nest->takes_none && nest->folds_open_axis) {
+    if (n == 0 && opening->needs_some) {
         return 1;
     }
-    for (i = 0; i < nest->n_open_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[nest->open_steps[i]];
-
-        if (step->kind == MDF_NEST_STORE && !make_open_array(lowered, step->view.id, n)) {
+    for (i = 0; i < opening->n_stores; i++) {
+        if (!make_open_array(lowered, &opening->stores[i], (size_t)n)) {
             return 1;
         }
     }

@@ -120,6 +120,7 @@ struct mdf_nest_step {
 };
 
 struct mdf_nest_tiles;
+struct mdf_nest_opening;
 
 /* A NEST op. What it stores are results; each of them is an array in memory of its own, or a scalar. */
 struct mdf_lowered_nest {
@@ -130,10 +131,8 @@ struct mdf_lowered_nest {
     bool takes_none;   /* folds over the open axis may have no element: what they begin with is what the kernel gives */
     struct mdf_nest_step *steps;
     size_t n_steps;
-    struct mdf_nest_tiles *tiles; /* of mdf_lowered_run_nest, which makes them in its first run */
-    uint8_t *open_steps;          /* of one with an open axis, made in its first run: what loads and stores along it */
-    size_t n_open_steps;
-    bool folds_open_axis;
+    struct mdf_nest_tiles *tiles;     /* of mdf_lowered_run_nest, which makes them in its first run */
+    struct mdf_nest_opening *opening; /* of one with an open axis, made in its first run: what loads and stores along it */
 };
 
 /* A set of steps. */
