@@ -1,6 +1,7 @@
 /* document.c - see document.h: files in and out, and access to a tree. */
 #include "mdf_c/document/document.h"
 
+#include "mdf_c/base/device.h"
 #include "mdf_c/document/formats.h"
 #include "mdf_c/document/tree_builder.h"
 
@@ -208,6 +209,7 @@ static void fail_to_read(mdf_error *error, const char *path, int reason)
 /* The bytes of an open file; the caller releases them. NULL on error. */
 static char *read_file(struct mdf_memory *memory, FILE *stream, const char *path, size_t *size_bytes, mdf_error *error)
 {
+    bool is_device = mdf_stream_is_device(stream);
     size_t capacity = 0, size = 0, n;
     char *bytes = NULL;
 
@@ -234,6 +236,10 @@ static char *read_file(struct mdf_memory *memory, FILE *stream, const char *path
         if (n == 0) {
             *size_bytes = size;
             return bytes;
+        }
+        if (is_device) {
+            mdf_error_set(error, MDF_FILE, "this is a device, not a file");
+            break;
         }
     }
     mdf_error_at(error, path, 0, 0);

@@ -1,4 +1,5 @@
 /* files.c - whole files in and out. See values.h and new_file.h. */
+#include "mdf_c/base/device.h"
 #include "mdf_c/values/new_file.h"
 #include "mdf_c/values/values.h"
 
@@ -33,6 +34,7 @@ static mdf_status fail(mdf_error *error, const char *path, const char *what, int
 static mdf_status read_stream(struct mdf_memory *memory, FILE *stream, const char *path, char **bytes, size_t *size_bytes,
                               mdf_error *error)
 {
+    bool is_device = mdf_stream_is_device(stream);
     size_t capacity = 0, n;
     char *grown;
 
@@ -49,6 +51,11 @@ static mdf_status read_stream(struct mdf_memory *memory, FILE *stream, const cha
         *bytes = grown;
         n = fread(grown + *size_bytes, 1, capacity - *size_bytes, stream);
         *size_bytes += n;
+        if (is_device && n > 0) {
+            mdf_error_set(error, MDF_FILE, "it is a device, not a file");
+            mdf_error_at(error, path, 0, 0);
+            return MDF_FILE;
+        }
     } while (n > 0);
     return ferror(stream) ? fail(error, path, "the file can not be read", errno) : MDF_OK;
 }

@@ -151,6 +151,10 @@ static const struct {
      "--compile: error: there is no folder for compiled models: set HOME or XDG_CACHE_HOME\n"},
     /* models */
     {"$RUN /tmp --from json", 1, "/tmp: error: this is a directory, not a file\n"},
+    {"$RUN /dev/zero --from json", 1, "/dev/zero: error: this is a device, not a file\n"}, /* it has no end */
+    {"$RUN $M --sweep /dev/full", 1, "/dev/full: error: this is a device, not a file\n"},
+    {"$RUN - --from json </dev/zero", 1, "-: error: it is a device, not a file\n"},
+    {"$RUN $M --inputs /dev/zero", 1, "/dev/zero: error: this is a device, not a file\n"},
     {"$RUN $M --from xml", 2,
      "tests/data/two_nodes.json: error: 'xml' is no format of documents; json, yaml, bson and onnx are\n"},
     {"$COMPILE - -o $OUT/a.c", 2, "mdf-compile: error: --from is needed where the model comes from standard input\n"},
