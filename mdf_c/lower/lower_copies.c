@@ -1,6 +1,6 @@
-/* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays, and products by
- * matrices that are laid out, find the same elements in the same order in what was copied. Copies that nothing else reads are
- * then dropped (lower_unread.c). See lowering.h. */
+/* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays or stacks, and
+ * products by matrices that are laid out, find the same elements in the same order in what was copied. Copies that nothing else
+ * reads are then dropped (lower_unread.c). See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -42,6 +42,9 @@ static void read_originals(const struct copies *copies, struct mdf_lowered_op *o
     }
     if (op->code == MDF_LOWERED_PUT && !copies->lowered->values[op->in[1]].is_scalar) {
         op->in[1] = original_of(copies, op->in[1]);
+    }
+    if (call != NULL && call->stack != NULL && call->n_inputs > 1 && !copies->lowered->values[call->inputs[1]].is_scalar) {
+        call->inputs[1] = original_of(copies, call->inputs[1]);
     }
     if (call != NULL && call->product != NULL) {
         call->product->a = original_of(copies, call->product->a);

@@ -138,6 +138,15 @@ Test(dumps, items_along_other_axes)
     cr_expect(strstr(text, "by 160, 1 at r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
+/* What is put behind a state that grows is put there as it was made, and not as a copy of another shape. */
+Test(dumps, rows_behind_a_state)
+{
+    const char *text = dump_whole("tests/data/dumps/grown_rows.yaml");
+
+    expect_same_ways("tests/data/dumps/grown_rows.yaml", true);
+    cr_expect(strstr(text, "= stack (") != NULL && strstr(text, "= copy") == NULL, "%s", text);
+}
+
 /* Numbers of ONNX's operators are drawn without their kernels; one, or a few, uniform ones without a call. */
 Test(dumps, random_numbers)
 {
