@@ -1,5 +1,5 @@
-/* export_control.c - If, Loop and Scan as nodes of the same operators: their bodies are graphs again, whose states keep one element
- * type, which is found by going through a body more than once. */
+/* export_control.c - If, Loop, Scan and SequenceMap as nodes of the same operators: their bodies are graphs again, whose states
+ * keep one element type, which is found by going through a body more than once. */
 #include "mdf_c/export/exporter.h"
 
 #include <string.h>
@@ -128,7 +128,8 @@ static bool take_sizes(struct exporter *exporter, struct symbol *yield, const st
     return shape != NULL || export_out_of_memory(exporter);
 }
 
-/* What the compiler knows of the shapes that a body yields, beside what is known here: a loop without iterations stacks in them. */
+/* What the compiler knows of the shapes that a body yields, beside what is known here: a loop without iterations stacks in them.
+ */
 static bool take_shapes(struct exporter *exporter, const struct mdf_code *code, struct symbol *yields)
 {
     size_t i;
@@ -165,7 +166,8 @@ static bool settle_states(struct exporter *exporter, struct onnx_graph *graph, s
         if (states[i].kind != SYMBOL_TENSOR || states[i].dtype == yields[i].dtype) {
             continue;
         }
-        if (yields[i].kind != SYMBOL_TENSOR || (states[i].strength == MDF_STRENGTH_TYPED && yields[i].strength == MDF_STRENGTH_TYPED)) {
+        if (yields[i].kind != SYMBOL_TENSOR ||
+            (states[i].strength == MDF_STRENGTH_TYPED && yields[i].strength == MDF_STRENGTH_TYPED)) {
             return export_refuse(exporter, "state variable %zu changes its type", i);
         }
         common = export_common_type(exporter, &states[i], &yields[i]);
@@ -204,14 +206,14 @@ static bool begin_loop(struct exporter *exporter, const struct environment *envi
     loop->first_state = is_loop ? LOOP_STATES : call->n_inputs - code->n_formals;
     loop->n_before = is_loop ? 1 : 0;
     loop->n_states = code->n_formals - (is_loop ? LOOP_STATES : n_scan_inputs != NULL ? (size_t)*n_scan_inputs : 0);
-    loop->n_batch_axes = !is_loop && call->operator->until < 9 ? 1 : 0;
+    loop->n_batch_axes = !is_loop && call->operator->until<9 ? 1 : 0;
     loop->formals = mdf_arena_array(&exporter->arena, code->n_formals, sizeof *loop->formals);
     loop->yields = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *loop->yields);
     return (loop->formals != NULL && loop->yields != NULL) || export_out_of_memory(exporter);
 }
 
-/* What a run of the body takes as its input `i`: of a Loop, states whose shape may change; of a Scan, one without the axes that are
- * gone through. */
+/* What a run of the body takes as its input `i`: of a Loop, states whose shape may change; of a Scan, one without the axes that
+ * are gone through. */
 static bool find_formal(struct exporter *exporter, const struct exported_loop *loop, size_t i)
 {
     struct symbol *formal = &loop->formals[i];
@@ -400,6 +402,60 @@ static bool export_if(struct exporter *exporter, struct environment *environment
     return true;
 }
 
+/* Whether the inputs are sequences and arrays: what lists of Python are to the body is not what arrays are. */
+static bool are_mapped(const struct symbol *inputs, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (inputs[i].kind != SYMBOL_SEQUENCE && (i == 0 || inputs[i].kind != SYMBOL_TENSOR || inputs[i].stands_for_list)) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+/* A SequenceMap: a run takes an item of each sequence, and arrays as they are; what it yields are items. */
+static bool export_map(struct exporter *exporter, struct environment *environment, const struct mdf_code_call *call,
+                       const struct symbol *inputs, struct symbol *outputs, struct mdf_text *attributes)
+{
+    const struct mdf_code *code = environment->code->bodies[call->bodies[0]];
+    struct symbol *formals = mdf_arena_array(&exporter->arena, code->n_formals, sizeof *formals),
+                  *yields = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *yields);
+    mdf_dtype *wanted = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *wanted);
+    struct onnx_graph *graph;
+    size_t i;
+
+    if (formals == NULL || yields == NULL || wanted == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    for (i = 0; i < code->n_formals && i < call->n_inputs; i++) {
+        formals[i] = inputs[i];
+        if (inputs[i].kind == SYMBOL_SEQUENCE) {
+            formals[i].kind = SYMBOL_TENSOR;
+            forget_shape(&formals[i]);
+        }
+    }
+    for (i = 0; i < code->n_yields; i++) {
+        wanted[i] = MDF_DTYPE_NONE;
+    }
+    graph = export_body(exporter, environment, code, formals, yields);
+    if (graph == NULL || !finish_body(exporter, graph, yields, code->n_yields, wanted, "body", attributes)) {
+        return false;
+    }
+    for (i = 0; i < call->n_outputs && i < code->n_yields; i++) {
+        if (yields[i].kind != SYMBOL_TENSOR) {
+            return export_refuse(exporter, "output %zu of the body is not an array", i + 1);
+        }
+        outputs[i] = yields[i];
+        outputs[i].kind = SYMBOL_SEQUENCE;
+        outputs[i].constant = NULL;
+        outputs[i].strength = MDF_STRENGTH_TYPED;
+        forget_shape(&outputs[i]);
+    }
+    return true;
+}
+
 /* An array of one element without its axes, as the bodies have it. */
 static bool make_scalar(struct exporter *exporter, struct onnx_graph *graph, struct symbol *symbol)
 {
@@ -418,16 +474,16 @@ static bool make_scalar(struct exporter *exporter, struct onnx_graph *graph, str
 }
 
 /* Inputs of control flow, which take what they are given. */
-static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph, enum mdf_form form, struct symbol *inputs, size_t n)
+static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph, enum mdf_form form, struct symbol *inputs,
+                            size_t n)
 {
     size_t i;
 
     for (i = 0; i < n; i++) {
         struct symbol given = inputs[i];
-        mdf_dtype dtype = form == MDF_FORM_LOOP && i == LOOP_TRIPS ? MDF_DTYPE_INT64
-                          : (form == MDF_FORM_LOOP && i == LOOP_CONDITION) || (form == MDF_FORM_IF && i == 0)
-                              ? MDF_DTYPE_BOOL
-                              : MDF_DTYPE_NONE;
+        mdf_dtype dtype = form == MDF_FORM_LOOP && i == LOOP_TRIPS                                            ? MDF_DTYPE_INT64
+                          : (form == MDF_FORM_LOOP && i == LOOP_CONDITION) || (form == MDF_FORM_IF && i == 0) ? MDF_DTYPE_BOOL
+                                                                                                              : MDF_DTYPE_NONE;
 
         if (given.kind == SYMBOL_NOTHING) {
             continue;
@@ -436,8 +492,8 @@ static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph,
             return false;
         }
         given = inputs[i];
-        if (dtype != MDF_DTYPE_NONE && (!export_cast(exporter, graph, &given, dtype, &inputs[i]) ||
-                                        !make_scalar(exporter, graph, &inputs[i]))) {
+        if (dtype != MDF_DTYPE_NONE &&
+            (!export_cast(exporter, graph, &given, dtype, &inputs[i]) || !make_scalar(exporter, graph, &inputs[i]))) {
             return false;
         }
     }
@@ -452,6 +508,9 @@ bool export_control(struct exporter *exporter, struct environment *environment, 
 {
     enum mdf_form form = call->operator->form;
 
+    if (form == MDF_FORM_SEQUENCE_MAP && !are_mapped(inputs, call->n_inputs)) {
+        return export_refuse(exporter, "onnx::%s of what is no sequence", call->operator->name);
+    }
     if (!prepare_control(exporter, environment->graph, form, inputs, call->n_inputs)) {
         return false;
     }
@@ -461,6 +520,8 @@ bool export_control(struct exporter *exporter, struct environment *environment, 
     case MDF_FORM_LOOP:
     case MDF_FORM_SCAN:
         return export_loop(exporter, environment, call, inputs, outputs, attributes);
+    case MDF_FORM_SEQUENCE_MAP:
+        return export_map(exporter, environment, call, inputs, outputs, attributes);
     default:
         return export_refuse(exporter, "onnx::%s has a body, and is not written", call->operator->name);
     }

@@ -131,6 +131,24 @@ Test(export, parts_of_an_array)
                "\"output_ports\": {\"y\": {\"value\": \"a - b\"}}}}}}}}");
 }
 
+/* A body that is run for each item takes items of several sequences, arrays, and outer values. */
+Test(export, sequences_that_are_mapped)
+{
+    check_same("{\"m\": {\"onnx_opset_version\": \"17\", \"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\"], "
+               "\"outputs\": [{\"name\": \"y\", \"port\": \"n.y\"}, {\"name\": \"z\", \"port\": \"n.z\"}]}, \"nodes\": "
+               "{\"n\": {\"input_ports\": {\"x\": {\"type\": \"float64\", \"shape\": [4], \"default_value\": [1.0, 2.0, 3.0, "
+               "4.0]}}, \"functions\": {\"s\": {\"function\": \"onnx::SplitToSequence\", \"args\": {\"input\": \"x\", "
+               "\"split\": \"[1, 3]\"}}, \"f\": {\"function\": \"onnx::SequenceMap\", \"args\": {\"input_sequence\": \"s\", "
+               "\"additional_inputs\": [\"s\", \"x\"], \"body\": \"b\"}}, \"c\": {\"function\": \"onnx::ConcatFromSequence\", "
+               "\"args\": {\"input_sequence\": \"f[0]\", \"axis\": 0}}, \"d\": {\"function\": \"onnx::ConcatFromSequence\", "
+               "\"args\": {\"input_sequence\": \"f[1]\", \"axis\": 0}}}, \"output_ports\": {\"y\": {\"value\": \"c\"}, \"z\": "
+               "{\"value\": \"d\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"a\", \"d\", \"e\"], \"outputs\": [\"v\", "
+               "\"w\"]}, \"nodes\": {\"B\": {\"input_ports\": {\"a\": {}, \"d\": {}, \"e\": {}}, \"functions\": {\"h\": "
+               "{\"function\": \"onnx::Add\", \"args\": {\"A\": \"a\", \"B\": \"d\"}}, \"k\": {\"function\": "
+               "\"onnx::ReduceSum\", \"args\": {\"data\": \"e\"}}}, \"output_ports\": {\"v\": {\"value\": \"h * 2\"}, \"w\": "
+               "{\"value\": \"h + k + x[1]\"}}}}}}}}");
+}
+
 /* The least whole number is one like others too. */
 Test(export, attributes_that_are_the_least_number)
 {
