@@ -155,3 +155,15 @@ Test(compile_loops, loops_go_without_functions_of_the_library)
     free(output);
     free(expected);
 }
+
+/* A lattice whose edges meet is read where it lies: the pieces that C source copies stand in front, behind copies of whole slices
+ * that nobody reads, so that what computes is one nest, cut into boxes. */
+Test(compile_loops, lattices_are_read_without_copies)
+{
+    char *output = compile_source_of("tests/data/dumps/torus.yaml");
+
+    cr_expect(strstr(output, "loop_now[176] + loop_now[16];") != NULL, "%s", output);
+    cr_expect_eq(count_words(output, " * 0.375;"), 9u, "%s", output);
+    cr_expect(strstr(output, "corner[") == NULL && strstr(output, "down[") == NULL, "%s", output);
+    free(output);
+}

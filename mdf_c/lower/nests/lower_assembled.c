@@ -577,14 +577,23 @@ bool lowering_read_assembled(struct lowering *lowering)
 
 /* ------------------------------------------------------------------ pieces first */
 
+/* The store of a nest that only copies a piece of an array; NULL: it is another op. */
+static const struct mdf_nest_step *stored_piece(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    const struct mdf_nest_step *copy = stored_copy(op);
+
+    return copy != NULL && mdf_nest_count(op->of.nest, 0, copy->level) < lowering->lowered->values[copy->view.id].form.length
+               ? copy
+               : NULL;
+}
+
 /* Whether an op only copies a piece of an array, as all do that store some of it. */
 static bool copies_piece(const struct lowering *lowering, const struct region *region, size_t at)
 {
-    const struct mdf_lowered_op *op = &region->ops[at];
-    const struct mdf_nest_step *copy = stored_copy(op);
+    const struct mdf_nest_step *copy = stored_piece(lowering, &region->ops[at]);
     size_t i;
 
-    if (copy == NULL || mdf_nest_count(op->of.nest, 0, copy->level) == lowering->lowered->values[copy->view.id].form.length) {
+    if (copy == NULL) {
         return false;
     }
     for (i = at > FARTHEST_MOVED ? at - FARTHEST_MOVED : 0; i < region->n_ops && i < at + FARTHEST_MOVED; i++) {
@@ -595,6 +604,7 @@ static bool copies_piece(const struct lowering *lowering, const struct region *r
     return true;
 }
 
+/* Copies of whole arrays stay: in C source, which has one of each slice, most of them are dropped. */
 void lowering_copy_first(struct lowering *lowering, struct region *region)
 {
     size_t i, at;
@@ -605,7 +615,7 @@ void lowering_copy_first(struct lowering *lowering, struct region *region)
         if (!copies_piece(lowering, region, i)) {
             continue;
         }
-        for (at = i; at > 0 && i - at < FARTHEST_MOVED && stored_copy(&region->ops[at - 1]) == NULL &&
+        for (at = i; at > 0 && i - at < FARTHEST_MOVED && stored_piece(lowering, &region->ops[at - 1]) == NULL &&
                      !mdf_lowered_has_result(&region->ops[at - 1], op.of.nest->steps[0].view.id);
              at--) {
         }
