@@ -72,7 +72,7 @@ Test(compile_loops, extremes_are_found_in_two_steps)
     cr_expect(strstr(output, "const double least = mdf_smaller_float64(first, second);") != NULL &&
                   strstr(output, "const double turned = mdf_maximum_float64(second, first);") != NULL,
               "%s", output);
-    cr_expect(strstr(output, "largest_2[i] = mdf_larger_float64(wide_4, largest_2[i]);") != NULL, "%s", output);
+    cr_expect(strstr(output, "largest[i] = mdf_larger_float64(wide_4, largest[i]);") != NULL, "%s", output);
     cr_expect(strstr(output, "(t < t_2) + (t != t) != 0 ? t : t_2;") != NULL, "%s", output);
     free(output);
 }
