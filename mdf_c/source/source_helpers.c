@@ -107,11 +107,17 @@ static const struct fixed_helper fixed[] = {
                 "#endif\n"
                 "#endif\n"},
     {"item",
+     "#if defined(__GNUC__)\n"
+     "#define MDF_LIKELY(truth) __builtin_expect(truth, 1)\n"
+     "#else\n"
+     "#define MDF_LIKELY(truth) (truth)\n"
+     "#endif\n"
+     "\n"
      "/* The number of one of n items, from the front or, below 0, from the back; of one that is not there: 0, and *beyond is\n"
      " * not 0. */\n"
      "static inline size_t mdf_item(int64_t index, int64_t n, uint64_t *beyond)\n"
      "{\n"
-     "    if ((uint64_t)index < (uint64_t)n) {\n"
+     "    if (MDF_LIKELY((uint64_t)index < (uint64_t)n)) {\n"
      "        return (size_t)index;\n"
      "    }\n"
      "    *beyond |= index < -n || index >= n;\n"

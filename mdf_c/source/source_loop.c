@@ -484,6 +484,15 @@ static void pad_stacks(struct mdf_source_writer *writer, const struct mdf_lowere
 static const char other_number[] = "a Loop that stacks values does not run as often as when the model was compiled";
 static const char other_length[] = "a sequence of a Scan is longer than there is room for, or of negative length";
 
+/* Whether a loop ends by its condition alone: no run has a number beyond its trip count. */
+static bool is_endless(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
+{
+    const struct mdf_lowered_value *count = value_of(writer, loop->trip_count);
+
+    return count->place == MDF_LOWERED_CONSTANT && count->form.dtype == MDF_DTYPE_INT64 && count->form.length == 1 &&
+           *(const int64_t *)count->form.data == INT64_MAX && loop->next_condition != MDF_LOWERED_NONE;
+}
+
 static void open_loop(struct mdf_source_writer *writer, struct loop_text *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
@@ -498,7 +507,7 @@ static void open_loop(struct mdf_source_writer *writer, struct loop_text *plan)
     plan->run = mdf_source_name(writer, &writer->locals, "run");
     if (loop->n_runs != SIZE_MAX) {
         bound = mdf_source_text(writer, "%s < %zu", plan->run, loop->n_runs);
-    } else if (loop->trip_count != MDF_LOWERED_NONE) {
+    } else if (loop->trip_count != MDF_LOWERED_NONE && !is_endless(writer, loop)) {
         bound = mdf_source_text(writer, "%s < %s", plan->run, mdf_source_element(writer, loop->trip_count, "0"));
     }
     if (loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE) {

@@ -167,3 +167,18 @@ Test(compile_loops, lattices_are_read_without_copies)
     cr_expect(strstr(output, "corner[") == NULL && strstr(output, "down[") == NULL, "%s", output);
     free(output);
 }
+
+/* A loop that ends by its condition has no second jump for a trip count that no loop reaches; an index counts from the front. */
+Test(compile_loops, conditions_alone_end_loops)
+{
+    char *output = compile_source_of("tests/data/compile/parents.yaml"), *expected = compile_new_output();
+
+    cr_expect(strstr(output, "; going_on; run++)") != NULL && strstr(output, "INT64_C(9223372036854775807)") == NULL, "%s",
+              output);
+    cr_expect(strstr(output, "if (MDF_LIKELY((uint64_t)index < (uint64_t)n))") != NULL, "%s", output);
+    cr_assert_eq(compile_run(expected, "$BUILD/mdf-run tests/data/compile/parents.yaml --typed --plain"), 0, "%s", expected);
+    cr_assert_eq(compile_run(output, "$BUILD/mdf-run tests/data/compile/parents.yaml --typed --compile"), 0, "%s", output);
+    cr_expect_str_eq(output, expected);
+    free(output);
+    free(expected);
+}
