@@ -303,15 +303,23 @@ static bool pass_over(struct mdf_source_program *program, const struct mdf_lower
     return true;
 }
 
-/* What combines values needs two: where none have met yet, the second is like the first. */
+/* Whether values wait as whole numbers to be combined with real ones: real ones may wait there, too, as those of another edge,
+ * and whole ones are made real before they are combined. */
+static bool waits_as_whole(const struct mdf_value *arriving, const struct mdf_value *value)
+{
+    return arriving->kind == MDF_KIND_TENSOR && mdf_value_has_shape_of(arriving, value) &&
+           mdf_dtype_kind((mdf_dtype)value->dtype) == 'f' && mdf_dtype_kind((mdf_dtype)arriving->dtype) != 'f' &&
+           mdf_source_computes((mdf_dtype)value->dtype) && mdf_source_computes((mdf_dtype)arriving->dtype);
+}
+
+/* What combines values needs two: where none have met yet, or real ones meet whole ones, the second is like the first. */
 static bool fill_arriving(struct mdf_source_program *program, const struct mdf_program_port *port)
 {
-    struct mdf_value *arriving = mdf_frame_slot(program->graph->state->frame, port->arriving);
+    struct mdf_value *arriving = mdf_frame_slot(program->graph->state->frame, port->arriving),
+                     *value = mdf_frame_slot(program->graph->state->frame, port->slot);
 
-    return arriving->kind != MDF_KIND_NONE ||
-           mdf_value_copy(&program->graph->state->shared->memory, arriving,
-                          mdf_frame_slot(program->graph->state->frame, port->slot)) ||
-           mdf_source_out_of_memory(&program->writer);
+    return (arriving->kind != MDF_KIND_NONE && !waits_as_whole(arriving, value)) ||
+           mdf_value_copy(&program->graph->state->shared->memory, arriving, value) || mdf_source_out_of_memory(&program->writer);
 }
 
 static bool fill_all(struct mdf_source_program *program)
