@@ -189,7 +189,7 @@ enum mdf_written_out {
 struct mdf_operator {
     const char *name; /* ONNX: "Gather"; Python: "numpy.sum", "math.sin", "abs", "operator.add"; NULL ends a table */
     int since, until; /* ONNX: versions of the schema [since, until] that the kernel serves; Python: 0 */
-    mdf_kernel kernel;
+    mdf_kernel kernel; /* Python: NULL: a call is compiled to its meaning, whose steps see the formals by their names */
     const struct mdf_setting *settings; /* NULL: none */
     size_t settings_size;
     unsigned flags;

@@ -168,7 +168,8 @@ static const char *lowered_as(const struct mdf_operator *row)
     bool is_op = row->element != NULL || row->element_of != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES ||
                  (row->move != NULL && row->move->in_order);
 
-    return row->form >= MDF_FORM_IF                                          ? "control"
+    return row->kernel == NULL                                               ? "others"
+           : row->form >= MDF_FORM_IF                                        ? "control"
            : row->form == MDF_FORM_MATMUL || row->form == MDF_FORM_GEMM      ? "product"
            : is_op                                                           ? "op"
            : row->fold != NULL || row->move != NULL || row->of_items != NULL ? "nest"
@@ -177,8 +178,8 @@ static const char *lowered_as(const struct mdf_operator *row)
 
 static const char *derivative_of(const struct mdf_operator *row)
 {
-    bool any = row->move != NULL || row->meaning != NULL || row->of_items != NULL || row->form == MDF_FORM_LIST ||
-               row->form == MDF_FORM_OUTPUTS || row->derivatives == mdf_derivatives_parts ||
+    bool any = row->move != NULL || (row->meaning != NULL && row->derivatives != mdf_derivatives_flat) || row->of_items != NULL ||
+               row->form == MDF_FORM_LIST || row->form == MDF_FORM_OUTPUTS || row->derivatives == mdf_derivatives_parts ||
                row->written_out != MDF_WRITTEN_OUT_NOT,
          flat = false;
 
@@ -205,7 +206,7 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
 {
     struct mdf_operator_ways ways = {lowered_as(row), false, row->element_of != NULL ? "yes" : derivative_of(row)};
 
-    ways.has_c = row->element != NULL || row->element_of != NULL || row->fold != NULL ||
+    ways.has_c = row->kernel == NULL || row->element != NULL || row->element_of != NULL || row->fold != NULL ||
                  (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_MAP) || row->move != NULL || row->routine != NULL ||
                  row->of_items != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES;
     return ways;

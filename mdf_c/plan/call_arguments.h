@@ -37,6 +37,9 @@ struct call_arguments {
 bool call_arguments_collect(struct target *target, const struct mdf_operator *row, const struct mdf_expression *tree,
                             mdf_operand self, struct call_arguments *arguments);
 
+/* A call of a function that has no kernel (meaning_call.c). */
+mdf_operand compile_meaning(struct target *target, const struct call_arguments *arguments, mdf_operand into);
+
 /* Ends an error by the name that was meant, where one is near; MDF_NO_OPERAND. */
 mdf_operand compile_suggest(struct target *target, const struct mdf_nearest *nearest);
 

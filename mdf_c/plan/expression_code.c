@@ -370,7 +370,8 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
         return compile_out_of_memory(target->compiler);
     }
     if (call_arguments_collect(target, row, tree, self, arguments)) {
-        result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
+        result = custom != NULL        ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
+                 : row->kernel == NULL ? compile_meaning(target, arguments, into)
                  : compile_written_out(target, row, arguments->operands, arguments->n, has_lists(tree), &result)
                      ? compile_move(target, result, into)
                      : call_row(target, arguments, into);

@@ -151,6 +151,12 @@ OPERATORS = {
 }
 
 EXPRESSIONS = {
+    "numpy.vecdot": [("numpy.vecdot(a, b)", {"a": M, "b": (3,)})],
+    "numpy.matvec": [("numpy.matvec(a, b)", {"a": M, "b": (3,)})],
+    "numpy.vecmat": [("numpy.vecmat(b, a)", {"a": M, "b": (2,)})],
+    "numpy.matrix_transpose": [("numpy.matrix_transpose(a)", {"a": M})],
+    "numpy.diagflat": [("numpy.diagflat(a, 1)", {"a": (2, 2)})],
+    "numpy.trapezoid": [("numpy.trapezoid(a, b)", {"a": M, "b": (3,)}), ("numpy.trapezoid(a, dx=0.5, axis=0)", {"a": M})],
     "numpy.vdot": [("numpy.vdot(a, b)", {"a": M, "b": M})],
     "numpy.inner": [("numpy.inner(a, b)", {"a": M, "b": (4, 3)}), ("numpy.inner(a, b)", {"a": (3,), "b": (3,)}), ("numpy.inner(a, b)", {"a": (), "b": (3,)})],
     "numpy.tensordot": [("numpy.tensordot(a, b)", {"a": (2, 3, 4), "b": (3, 4)}), ("numpy.tensordot(a, b, 1)", {"a": (2, 3), "b": (3, 4)}),

@@ -154,7 +154,7 @@ Test(registry, python_rows_are_found)
             cr_expect_eq(attribute ? mdf_operator_attribute(row->name) : mdf_operator_python(row->name), row, "%s", row->name);
             cr_expect_eq(row->since, 0, "%s", row->name);
             cr_expect_not_null(row->formals, "%s", row->name);
-            cr_expect_not_null(row->kernel, "%s", row->name);
+            cr_expect(row->kernel != NULL || row->meaning != NULL, "%s", row->name);
         }
     }
     cr_assert_null(mdf_operator_python("numpy.no_such_function"));

@@ -394,8 +394,14 @@ static const struct mdf_meaning_scan powers = {
     (const struct mdf_meaning_step[]){{"next", "numpy.matmul(power, base)", NULL}, {NULL, NULL, NULL}}, "next"};
 
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
+    MDF_FUNCTION("numpy.linalg.norm", NULL, 0, "x ord= axis= keepdims=",
+                 .meaning = MDF_MEANING("result", NULL, {"reals", "1.0 * numpy.asarray(x)", NULL},
+                                        {"result",
+                                         "numpy.sqrt(numpy.sum(reals * reals, axis, keepdims=keepdims)) if ord is None else "
+                                         "gradient.norm(x, ord, axis, keepdims)",
+                                         NULL})),
     MDF_FUNCTION(
-        "numpy.linalg.norm", run_norm, 0, "x ord= axis= keepdims=",
+        "gradient.norm", run_norm, 0, "x ord= axis= keepdims=",
         .meaning = MDF_MEANING(
             "result", NULL, {"order", "2 if x1 is None else x1", NULL}, {"size", "numpy.abs(x0)", NULL},
             {"is_vector", "x0.ndim == 1 or (x2 is not None and numpy.asarray(x2).ndim == 0)", NULL},

@@ -1,4 +1,4 @@
-/* numpy_products.c - see numpy_products.h: matmul dot vdot inner outer tensordot kron cross trace convolve correlate.
+/* numpy_products.c - see numpy_products.h: matmul dot inner tensordot kron cross convolve correlate.
  *
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
 #include "functions/kernel/derivatives.h"
@@ -241,35 +241,6 @@ static bool run_inner(struct mdf_call *call)
     return contract(call, pair[0], pair[1], &axes);
 }
 
-/* Slot `slot` becomes an array as a row, or as a column. */
-static bool flatten(struct mdf_call *call, size_t slot, const struct mdf_value *array, bool column)
-{
-    struct mdf_value *slots = mdf_python_slots(call);
-    int64_t shape[2] = {(int64_t)array->length, 1};
-
-    return slots != NULL && mdf_python_reshape(call, &slots[slot], array, column ? 2 : 1, shape);
-}
-
-static bool run_vdot(struct mdf_call *call)
-{
-    const struct mdf_value *pair[2];
-    struct mdf_value *slots = mdf_python_slots(call);
-
-    return slots != NULL && read_pair(call, pair) && flatten(call, SLOT_LEFT, pair[0], false) &&
-           flatten(call, SLOT_RIGHT, pair[1], false) &&
-           mdf_numpy_matmul(call, mdf_call_target(call, 0), &slots[SLOT_LEFT], &slots[SLOT_RIGHT]);
-}
-
-static bool run_outer(struct mdf_call *call)
-{
-    const struct mdf_value *pair[2];
-    struct mdf_value *slots = mdf_python_slots(call);
-
-    return slots != NULL && read_pair(call, pair) && flatten(call, SLOT_LEFT, pair[0], true) &&
-           flatten(call, SLOT_RIGHT, pair[1], false) &&
-           multiply_elements(call, mdf_call_target(call, 0), &slots[SLOT_LEFT], &slots[SLOT_RIGHT]);
-}
-
 /* Reads axes of one operand of tensordot: a number or a list, made non-negative, kept in the slots of sizes. */
 static bool read_summed(struct mdf_call *call, const struct mdf_value *given, const struct mdf_value *array, size_t slot,
                         const int64_t **axes, size_t *n)
@@ -406,39 +377,6 @@ static bool run_cross(struct mdf_call *call)
            mdf_ufunc_apply(call, mdf_call_target(call, 0), &mdf_ufunc_subtract, operands, NULL);
 }
 
-/* "a offset=". */
-static bool run_trace(struct mdf_call *call)
-{
-    const struct mdf_value *matrix = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    struct mdf_value *slots = mdf_python_slots(call);
-    struct mdf_python_type none = {MDF_DTYPE_NONE, false};
-    int64_t k, row, n = 0;
-    void *elements;
-
-    if (matrix == NULL || slots == NULL || !mdf_python_integer(call, 1, 0, &k)) {
-        return false;
-    }
-    if (matrix->rank != 2) {
-        return mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is no matrix", (size_t)matrix->rank);
-    }
-    elements = mdf_python_make(call, &slots[SLOT_PRODUCT], (mdf_dtype)matrix->dtype, (enum mdf_strength)matrix->strength, 1,
-                               mdf_value_shape(matrix));
-    for (row = 0; elements != NULL && row < mdf_value_shape(matrix)[0]; row++) {
-        int64_t columns = mdf_value_shape(matrix)[1];
-
-        if (k > -mdf_value_shape(matrix)[0] && k < columns && row + k >= 0 && row + k < columns) {
-            mdf_elements_copy(call, (mdf_dtype)matrix->dtype,
-                              mdf_element_to_write((mdf_dtype)matrix->dtype, elements, (size_t)n++),
-                              mdf_element_at((mdf_dtype)matrix->dtype, matrix->data, (size_t)(row * columns + row + k)), 1);
-        }
-    }
-    if (elements == NULL || mdf_python_make(call, &slots[SLOT_PRODUCT], (mdf_dtype)matrix->dtype,
-                                            (enum mdf_strength)matrix->strength, 1, &n) == NULL) {
-        return false;
-    }
-    return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mdf_numpy_sum, &slots[SLOT_PRODUCT], NULL, false, 0, none);
-}
-
 /* ------------------------------------------------------------------ convolve, correlate */
 
 /* Part [first, last) of the whole convolution that a mode asks for. */
@@ -558,8 +496,6 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
                                                 {1, OF_DOT("dy * x0", "gradient.without_column(numpy.matmul(gradient.turn("
                                                                       "gradient.row(x0), True), "
                                                                       "gradient.product_of_matrices(dy, x0, x1)), x1)")})),
-    MDF_FUNCTION("numpy.vdot", run_vdot, 0, "a b",
-                 .derivatives = MDF_DERIVATIVES({0, "dy * x1 + numpy.zeros_like(x0)"}, {1, "dy * x0 + numpy.zeros_like(x1)"})),
     MDF_FUNCTION("numpy.inner", run_inner, 0, "a b",
                  .meaning =
                      MDF_MEANING("result", NULL,
@@ -567,9 +503,6 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
                                   "x0 * x1 if x0.ndim == 0 or x1.ndim == 0 else numpy.reshape(numpy.matmul(numpy.reshape(x0, "
                                   "[-1, x0.shape[-1]]), numpy.transpose(numpy.reshape(x1, [-1, x1.shape[-1]]))), y.shape)",
                                   NULL})),
-    MDF_FUNCTION("numpy.outer", run_outer, 0, "a b",
-                 .derivatives = MDF_DERIVATIVES({0, "numpy.reshape(numpy.matmul(dy, numpy.ravel(x1)), x0.shape)"},
-                                                {1, "numpy.reshape(numpy.matmul(numpy.ravel(x0), dy), x1.shape)"})),
     MDF_FUNCTION(
         "numpy.tensordot", run_tensordot, 0, "a b axes=",
         .meaning = MDF_MEANING(
@@ -605,9 +538,6 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
              "numpy.take(a, [1, 2, 0], -1) * numpy.take(x1, [2, 0, 1], -1) - numpy.take(a, [2, 0, 1], -1) * numpy.take(x1, [1, "
              "2, 0], -1)",
              NULL})),
-    MDF_FUNCTION("numpy.trace", run_trace, MDF_OPERATOR_METHOD, "a offset=",
-                 .meaning =
-                     MDF_MEANING("result", NULL, {"result", "numpy.sum(numpy.diagonal(x0, 0 if x1 is None else x1), -1)", NULL})),
     MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLVED("x1")),
     MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLVED("numpy.flip(x1)")),
     {NULL}};

@@ -1,4 +1,4 @@
-/* numpy_reduce.c - see numpy_reduce.h: sum prod mean var std max min ptp any all argmax argmin count_nonzero average, and their
+/* numpy_reduce.c - see numpy_reduce.h: sum prod mean var std max min any all argmax argmin average, and their
  * variants that pass over NaN.
  *
  * Sums are added in numpy's order, so that results equal numpy's to the last bit. Source: numpy 2.4, "Statistics", "Sums,
@@ -260,18 +260,14 @@ static const struct mdf_reduction mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL
 const struct mdf_reduction mdf_numpy_max = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true, false};
 const struct mdf_reduction mdf_numpy_min = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true, false};
 static const struct mdf_reduction product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(product), false, false};
-static const struct mdf_reduction spread = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(spread), true, false};
 static const struct mdf_reduction variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(variance), false, true};
 static const struct mdf_reduction deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(deviation), false, true};
 static const struct mdf_reduction any = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(any), false, false};
 static const struct mdf_reduction all = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(all), false, false};
-static const struct mdf_reduction count = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(count), false, false};
 static const struct mdf_reduction position_of_largest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_largest), true,
                                                          false};
 static const struct mdf_reduction position_of_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_smallest),
                                                           true, false};
-static const struct mdf_reduction nan_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(sum, sum), false, true};
-static const struct mdf_reduction nan_product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, NAN_TYPES(product, product), false, true};
 static const struct mdf_reduction nan_mean = {
     MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_mean_float32, nan_mean_float64, NULL, NULL, false, true};
 static const struct mdf_reduction nan_variance = {
@@ -310,8 +306,6 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 KERNEL(run_sum, mdf_numpy_sum, sum_places)
 KERNEL(run_product, product, sum_places)
 KERNEL(run_mean, mean, sum_places)
-KERNEL(run_nan_sum, nan_sum, sum_places)
-KERNEL(run_nan_product, nan_product, sum_places)
 KERNEL(run_nan_mean, nan_mean, sum_places)
 KERNEL(run_variance, variance, variance_places)
 KERNEL(run_deviation, deviation, variance_places)
@@ -323,18 +317,6 @@ KERNEL(run_nan_largest, nan_largest, plain_places)
 KERNEL(run_nan_smallest, nan_smallest, plain_places)
 KERNEL(run_any, any, plain_places)
 KERNEL(run_all, all, plain_places)
-KERNEL(run_count, count, plain_places)
-
-/* numpy.ptp: a difference, which bools have not. */
-static bool run_spread(struct mdf_call *call)
-{
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1);
-
-    if (array != NULL && array->dtype == MDF_DTYPE_BOOL) {
-        return mdf_python_refuse(call, call->inputs[0], NULL);
-    }
-    return array != NULL && reduce(call, &spread, &plain_places);
-}
 
 /* argmax, argmin: of one axis, or of all elements in their order. */
 static bool find_position(struct mdf_call *call, const struct mdf_reduction *reduction)
@@ -507,8 +489,6 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims= initial=>numpy.minimum",
                  FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
-    MDF_FUNCTION("numpy.ptp", run_spread, 0, "a axis= keepdims=",
-                 .derivatives = MDF_DERIVATIVES({0, SHARE_OF("numpy.max(x0, x1)") " - " SHARE_OF("numpy.min(x0, x1)")})),
     MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true),
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true),
@@ -517,12 +497,6 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .fold = &place_of_smallest,
                  .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.count_nonzero", run_count, 0, "a axis= keepdims=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.nansum", run_nan_sum, 0,
-                 "a axis= dtype= keepdims=", .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0)"})),
-    MDF_FUNCTION("numpy.nanprod", run_nan_product, 0, "a axis= dtype= keepdims=",
-                 .derivatives =
-                     MDF_DERIVATIVES({0, SPREAD " * (x0 == x0) * gradient.others(numpy.where(x0 == x0, x0, 1.0), x1)"})),
     MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims=",
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0) / " SPREAD_OF("numpy.sum(x0 == x0, x1)")})),
     MDF_FUNCTION("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims=",

@@ -1,0 +1,81 @@
+/* test_written_out.c - functions of expressions that have no kernel, but are written out as others: what numpy 2.4 gives. */
+#include "tests/support/engine.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* u: [6, -8, 1], v: [0.5, 3, 1.25], a: [[1, 2], [3, 5]], t: [True, False], n: [0, 2, 0], z: [1, NaN, 4]. */
+static const struct {
+    const char *expression, *result;
+} cases[] = {
+    {"numpy.outer(u, a[0])", "[[6.0, 12.0], [-8.0, -16.0], [1.0, 2.0]]"},
+    {"numpy.outer(a, 2).shape", "[4, 1]"},
+    {"numpy.outer(t, t)", "[[true, false], [false, false]]"},
+    {"numpy.vdot(a, a)", "39.0"},
+    {"numpy.vecdot(a, a)", "[5.0, 34.0]"},
+    {"numpy.matvec(a, u[:2])", "[-10.0, -22.0]"},
+    {"numpy.vecmat(u[:2], a)", "[-18.0, -28.0]"},
+    {"numpy.trace(a)", "6.0"},
+    {"a.trace(1)", "2.0"},
+    {"numpy.tri(2, 3, k=1)", "[[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]"},
+    {"numpy.diagflat(a[:1], -1)", "[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]"},
+    {"numpy.matrix_transpose(a)", "[[1.0, 3.0], [2.0, 5.0]]"},
+    {"numpy.ptp(u)", "14.0"},
+    {"numpy.ptp(a, axis=1, keepdims=True)", "[[1.0], [2.0]]"},
+    {"numpy.ptp([3, 9, 4])", "6"},
+    {"numpy.count_nonzero(n)", "1"},
+    {"numpy.count_nonzero([[0, 1], [2, 3]], 0)", "[1, 2]"},
+    {"numpy.nansum(z)", "5.0"},
+    {"numpy.nansum([n, n], 0)", "[0, 4, 0]"},
+    {"numpy.nanprod(z, keepdims=True)", "[4.0]"},
+    {"numpy.linalg.norm(a)", "6.244997998398398"},
+    {"numpy.linalg.norm([3, 4])", "5.0"},
+    {"numpy.linalg.norm(a, axis=1, keepdims=True)", "[[2.23606797749979], [5.830951894845301]]"},
+    {"numpy.linalg.norm(u, 1)", "15.0"},
+    {"numpy.trapezoid(u)", "-4.5"},
+    {"numpy.trapezoid([1, 2, 3], x=[4, 6, 8])", "8.0"},
+    {"numpy.trapezoid(a, [1, 5], axis=0)", "[8.0, 14.0]"},
+    {"numpy.trapezoid(a, a, axis=0)", "[4.0, 10.5]"},
+    {"numpy.trapezoid(a, dx=0.5)", "[0.75, 2.0]"},
+    {"numpy.isin(u, [6, 2])", "[true, false, false]"},
+    {"numpy.isin([[1, 2]], v, invert=True)", "[[true, true]]"},
+};
+
+Test(written_out, gives_what_numpy_does)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1000], results[500], expected[500];
+        struct engine engine;
+
+        snprintf(
+            text, sizeof text,
+            "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"u\": {\"value\": [6.0, -8.0, 1.0]}, \"v\": "
+            "{\"value\": [0.5, 3.0, 1.25]}, \"a\": {\"value\": [[1.0, 2.0], [3.0, 5.0]]}, \"t\": {\"value\": [true, false]}, "
+            "\"n\": {\"value\": [0, 2, 0]}, \"z\": {\"value\": [1.0, NaN, 4.0]}}, \"output_ports\": {\"y\": {\"value\": "
+            "\"%s\"}}}}}}}}",
+            cases[i].expression);
+        snprintf(expected, sizeof expected, "y %s", cases[i].result);
+        cr_expect(engine_begin(&engine, text, NULL) && engine_evaluate(&engine, 1) == MDF_OK, "%s: %s", cases[i].expression,
+                  engine.error.message);
+        if (engine.error.code == MDF_OK) {
+            write_results(engine.program, engine.state, results, sizeof results);
+            cr_expect_str_eq(results, expected, "%s: %s", cases[i].expression, results);
+        }
+        engine_end(&engine);
+    }
+}
+
+/* What is wrong is told of what they are written out as, where the call stands. */
+Test(written_out, an_error_stands_at_the_call)
+{
+    struct engine engine;
+
+    cr_expect_not(engine_begin(&engine,
+                               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"u\": {\"value\": 1.0}}, "
+                               "\"output_ports\": {\"y\": {\"value\": \"1 + numpy.trace(u, shift=1)\"}}}}}}}}",
+                               NULL));
+    cr_expect(strstr(engine.error.message, "numpy.trace has no argument 'shift'") != NULL, "%s", engine.error.message);
+    engine_end(&engine);
+}
