@@ -208,7 +208,7 @@ Test(dialect, a_failing_allocation_is_an_error_like_any_other)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mdf_status status = MDF_OUT_OF_MEMORY;
 
-        for (size_t n = 1; status != MDF_OK && n < 100000; n += n < 400 ? 1 : 7) {
+        for (size_t n = 1; status != MDF_OK && n < 100000; n += n < 200 ? 1 : 11) {
             struct counter counter = {.fail_at = n};
             mdf_allocator allocator = failing_allocator(&counter);
             const mdf_options options = {.allocator = &allocator};

@@ -43,36 +43,45 @@ static bool is_same(json_t *a, json_t *b)
     return json_equal(a, b);
 }
 
-/* What mdf-run prints, behind its warnings, as JSON; NaN and infinities, which JSON has not, as texts of the same length. */
-static json_t *read_results(char *printed)
+/* What mdf-run prints behind its warnings. */
+static char *find_results(char *printed)
+{
+    return *printed == '{' ? printed : strstr(printed, "\n{");
+}
+
+/* As JSON; NaN and infinities, which JSON has not, as texts of the same length. */
+static json_t *read_results(char *results)
 {
     static const char *const words[][2] = {{"-Infinity", "\"lowest\" "}, {"Infinity", "\"most\"  "}, {"NaN", "\"n\""}};
-    char *results = *printed == '{' ? printed : strstr(printed, "\n{");
 
-    for (size_t i = 0; results != NULL && i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         for (char *at = results; (at = strstr(at, words[i][0])) != NULL; at += strlen(words[i][0])) {
             memcpy(at, words[i][1], strlen(words[i][0]));
         }
     }
-    return results != NULL ? json_loads(results, 0, NULL) : NULL;
+    return json_loads(results, 0, NULL);
 }
 
 /* What mdf-run prints with and without --compile, by the C compiler `compiler` (NULL: that of the environment). */
 static void expect_same(const char *compiler, const char *arguments)
 {
     char *plain = compile_new_output(), *compiled = compile_new_output();
-    json_t *a, *b;
+    char *expected, *results;
 
     compile_run(plain, "$BUILD/mdf-run %s --quiet 2>&1", arguments);
     compile_run(compiled, "%s%s $BUILD/mdf-run %s --quiet --compile 2>&1", compiler != NULL ? "CC=" : "",
                 compiler != NULL ? compiler : "", arguments);
-    a = read_results(plain);
-    b = read_results(compiled);
-    cr_expect(a != NULL, "%s: %.300s", arguments, plain);
-    cr_expect(b != NULL, "%s --compile: %.300s", arguments, compiled);
-    cr_expect(a == NULL || b == NULL || is_same(a, b), "%s: compiled, other numbers", arguments);
-    json_decref(a);
-    json_decref(b);
+    expected = find_results(plain);
+    results = find_results(compiled);
+    cr_expect(expected != NULL, "%s: %.300s", arguments, plain);
+    cr_expect(results != NULL, "%s --compile: %.300s", arguments, compiled);
+    if (expected != NULL && results != NULL && strcmp(expected, results) != 0) { /* as texts most are the same */
+        json_t *a = read_results(expected), *b = read_results(results);
+
+        cr_expect(a != NULL && b != NULL && is_same(a, b), "%s: compiled, other numbers", arguments);
+        json_decref(a);
+        json_decref(b);
+    }
     free(plain);
     free(compiled);
 }

@@ -480,7 +480,7 @@ Test(engine, any_piece_of_memory_may_be_refused)
     for (size_t i = 0; i < sizeof good_cases / sizeof *good_cases; i++) {
         expect_pieces_refused(
             good_cases[i].model,
-            &(struct piece_run){.format = "json", .steps = 3, .dt = good_cases[i].dt, .first = 1 + i % 5, .stride = 5});
+            &(struct piece_run){.format = "json", .steps = 3, .dt = good_cases[i].dt, .first = 1 + i % 9, .stride = 9});
     }
     for (size_t i = 0; i < sizeof steady_models / sizeof *steady_models; i++) {
         expect_pieces_refused(steady_models[i], &(struct piece_run){.format = "json", .steps = 3, .dt = 0.01});

@@ -233,7 +233,7 @@ static bool fail_at(const struct writing *writing, const struct sight *sight, co
  * check-failing lets each call fail.) */
 Test(failing, files_are_old_or_new)
 {
-    enum { N_HOWS = 4, STEP = 7 };
+    enum { N_HOWS = 4, STEP = 11 };
     static const char *const hows[N_HOWS] = {"full", "broken", "short", "killed"};
     static struct sight sight;
     size_t i, how;
@@ -262,7 +262,7 @@ Test(failing, files_are_old_or_new)
 Test(failing, a_folder_of_chunks_goes_on_after_any_call)
 {
     static const char sweep[] = "$BUILD/mdf-run --quiet --sweep $FOLDER/s.yaml examples/cooling.yaml --chunk 2";
-    enum { N_HOWS = 3, STEP = 5 };
+    enum { N_HOWS = 3, STEP = 8 };
     static const char *const hows[N_HOWS] = {"full", "broken", "killed"};
     char command[COMMAND_SIZE], text[TEXT_SIZE];
     size_t how;

@@ -521,7 +521,7 @@ Test(gradient, pieces_of_memory_may_be_refused)
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         write_model(k, source);
-        expect_pieces_refused(source, &(struct piece_run){.format = "json", .dt = NAN, .first = 1 + 7 * k % 60, .stride = 60});
+        expect_pieces_refused(source, &(struct piece_run){.format = "json", .dt = NAN, .first = 1 + 11 * k % 100, .stride = 100});
     }
     for (size_t k = 0; k < sizeof graphs / sizeof *graphs; k++) {
         write_graph(k, source);

@@ -399,7 +399,7 @@ static const struct {
     const char *what;
     void (*make)(struct engine *engine);
     size_t n; /* nodes of which a search through all for each of them shows */
-} made[] = {{"one program", evaluate, 2500}, {"C", write_c, 1000}, {"ONNX", write_onnx, 1000}};
+} made[] = {{"one program", evaluate, 1500}, {"C", write_c, 700}, {"ONNX", write_onnx, 700}};
 
 /* Processor time in which it is made of so many nodes. */
 static double seconds_of(size_t what, size_t n)

@@ -467,7 +467,7 @@ Test(nested, any_piece_of_memory_may_be_refused)
         for (char *c = source; *c != '\0'; c++) {
             *c = *c == '\'' ? '"' : *c;
         }
-        expect_pieces_refused(source, &(struct piece_run){.format = "json", .steps = 3, .dt = 0.1});
+        expect_pieces_refused(source, &(struct piece_run){.format = "json", .steps = 3, .dt = 0.1, .first = 1 + i, .stride = 2});
         free(source);
     }
 }

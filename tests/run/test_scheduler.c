@@ -216,7 +216,7 @@ Test(scheduler, pieces_of_memory_may_be_refused)
                                  json_string_value(json_object_get(one, "edges")), conditions, json_object_get(one, "finished"));
 
         expect_pieces_refused(
-            model, &(struct piece_run){.format = "json", .steps = 2, .dt = NAN, .first = 1 + 37 * index % 400, .stride = 400});
+            model, &(struct piece_run){.format = "json", .steps = 2, .dt = NAN, .first = 1 + 37 * index % 700, .stride = 700});
         mdf_memory_release(&memory, model);
         free(conditions);
     }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N = 61, STEPS = 40, MOST_BYTES = 1 << 16 };
+enum { N = 61, STEPS = 30, MOST_BYTES = 1 << 16 };
 
 /* One sweep, and what it has given. */
 struct outcome {
