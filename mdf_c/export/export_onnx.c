@@ -236,11 +236,43 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
     return shape != NULL || export_out_of_memory(exporter);
 }
 
+/* Keeps the names of results, which are asked for by them, from what is written before; those of inputs are taken. */
+static bool keep_result_names(struct exporter *exporter)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < exporter->program->n_results && done; i++) {
+        const char *name = exporter->program->results[i].name;
+
+        if (name_table_find(&exporter->names, name) == NULL) {
+            size_t *is_kept = name_table_add(&exporter->kept_names, &exporter->arena, name);
+
+            done = (is_kept != NULL || export_out_of_memory(exporter)) && export_name(exporter, name) != NULL;
+            if (done) {
+                *is_kept = 1;
+            }
+        }
+    }
+    return done;
+}
+
+static const char *name_of_result(struct exporter *exporter, const char *wanted)
+{
+    size_t *is_kept = name_table_find(&exporter->kept_names, wanted);
+
+    if (is_kept == NULL || *is_kept == 0) {
+        return export_name(exporter, wanted);
+    }
+    *is_kept = 0;
+    return wanted;
+}
+
 /* `value`: what it has been in an evaluation; NULL: that is not known. */
 static bool put_array(struct exporter *exporter, const char *wanted, const struct symbol *symbol,
                        const struct mdf_declaration *declared, const struct mdf_value *value)
 {
-    const char *name = export_name(exporter, wanted), *source;
+    const char *name = name_of_result(exporter, wanted), *source;
     struct mdf_text message;
     struct symbol array;
     bool done;
@@ -440,7 +472,7 @@ static bool build(struct exporter *exporter, mdf_dtype *types, bool *is_settled)
         exporter->domain_names == NULL || !label_slots(exporter)) {
         return export_out_of_memory(exporter);
     }
-    return export_inputs(exporter) && export_nodes(exporter) && add_results(exporter) &&
+    return export_inputs(exporter) && keep_result_names(exporter) && export_nodes(exporter) && add_results(exporter) &&
            add_next_states(exporter, types, is_settled);
 }
 

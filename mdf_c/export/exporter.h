@@ -76,6 +76,7 @@ struct exporter {
     mdf_error *error;
     int opset, wanted_opset; /* `wanted`: a newer one that what was refused needs; 0: none */
     struct name_table names, node_names, domains; /* that are taken; versions of other domains than ONNX's */
+    struct name_table kept_names; /* of results, among `names`: 1 until the result has its name */
     const char **domain_names;
     size_t n_domains;
     struct mdf_text initializers;     /* fields of the main GraphProto */

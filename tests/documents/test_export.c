@@ -149,6 +149,15 @@ Test(export, sequences_that_are_mapped)
                "{\"value\": \"h + k + x[1]\"}}}}}}}}");
 }
 
+/* A result keeps its name, which is also that of another node's value inside. */
+Test(export, a_result_with_the_name_of_an_operator)
+{
+    check_same("{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"outputs\": [{\"name\": \"Relu\", \"port\": \"n.y\"}]}, \"nodes\": {\"n\": "
+               "{\"input_ports\": {\"x\": {\"default_value\": [1.5, -2.0]}}, \"functions\": {\"f\": {\"function\": \"onnx::Relu\", \"args\": "
+               "{\"X\": \"x\"}}, \"h\": {\"function\": \"onnx::Neg\", \"args\": {\"X\": \"f\"}}}, \"output_ports\": {\"y\": "
+               "{\"value\": \"h\"}}}}}}}}");
+}
+
 /* The least whole number is one like others too. */
 Test(export, attributes_that_are_the_least_number)
 {
