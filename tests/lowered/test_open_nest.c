@@ -308,3 +308,38 @@ Test(open_nest, what_is_as_long_as_it_comes_is_not_one_of_two_ways)
     cr_expect_null(strstr(how, "a mistake in the engine"), "%s", how);
     engine_end(&engine);
 }
+
+/* An end that short arrays do not reach cuts those that have grown past it: not all of them is gone through. */
+Test(open_nest, an_end_cuts_what_has_grown_past_it)
+{
+    static const struct cut {
+        const char *expression;
+        double expected;
+    } cuts[] = {{"numpy.arange(300.)[:i + 1][:20].sum()", 35530},        {"numpy.arange(300.)[:i + 1][:20].max()", 3610},
+                {"(numpy.arange(300.)[:i + 1][:20] * 2).sum()", 71060},  {"numpy.arange(300.)[:i + 1][-20:].sum()", 361330},
+                {"numpy.arange(300.)[:i + 1][::-1][:20].sum()", 361330}, {"numpy.arange(300.)[i:][:5].max()", 20700},
+                {"numpy.arange(300.)[:i + 1][::-1].sum()", 1333300}};
+    static char model[TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        struct engine engine;
+        mdf_tensor sum;
+
+        cr_assert_lt(
+            snprintf(model, sizeof model,
+                     "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"l\": {\"function\": "
+                     "\"onnx::Loop\", \"args\": {\"M\": 200, \"v_initial\": [\"0.0\"], \"body\": {\"metadata\": {\"inputs\": "
+                     "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"output_ports\": {\"t\": "
+                     "{\"value\": \"s + %s\"}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}}}}}}}",
+                     cuts[i].expression),
+            TEXT_SIZE);
+        evaluate(&engine, model);
+        cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "o"), &sum));
+        cr_expect(sum.rank == 0 && *(const double *)sum.data == cuts[i].expected, "%s: %g", cuts[i].expression,
+                  *(const double *)sum.data);
+        mdf_explain(engine.state, how, sizeof how);
+        cr_expect_null(strstr(how, "a mistake in the engine"), "%s: %s", cuts[i].expression, how);
+        engine_end(&engine);
+    }
+}

@@ -3,7 +3,7 @@
  * is a call that moves the axis back: nests read through it where the elements lie, and a kernel alone needs what it makes. See
  * trial.h.
  *
- * As in lower_view.c it is found by moving numbers whether a call makes such a view, of two lengths of the axis. */
+ * As in lower_view.c it is found by moving numbers whether a call makes such a view, of three lengths of the axis. */
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_parts.h"
 
@@ -155,34 +155,62 @@ static bool may_be_view(const struct lowering *lowering, const struct trial *tri
            lowering_is_open_first(&lowering->lowered->values[base_of(lowering, id)]);
 }
 
-/* Whether the result is such a view. */
+/* The greatest length of its open axis at which a value's elements are numbered. */
+static int64_t greatest_length(const struct mdf_lowered_value *value)
+{
+    size_t axis = lowering_open_axis(value), n = 1, d;
+
+    for (d = 0; d < value->form.rank; d++) {
+        n *= d == axis ? 1 : (size_t)value->form.shape.sizes[d];
+    }
+    return n == 0 ? 0 : (int64_t)(LONGEST / n);
+}
+
+/* Whether all of the open axis, and nothing else, is along one axis of the result, where that has been moved at two lengths. */
+static bool is_all(const struct lowering *lowering, const struct lowering_view *view, const struct mdf_value *first,
+                   const int64_t *lengths, const struct mdf_value *second)
+{
+    int64_t stride = (int64_t)mdf_lowered_open_stride(&lowering->lowered->values[view->id]);
+    size_t n_open = 0, d;
+
+    for (d = 0; d < first->rank; d++) {
+        if (first->shape.sizes[d] != second->shape.sizes[d]) {
+            n_open++;
+            if (first->shape.sizes[d] != lengths[0] || second->shape.sizes[d] != lengths[1] || view->strides[d] != stride) {
+                return false;
+            }
+        }
+    }
+    return n_open == 1 && view->first < stride;
+}
+
+/* Whether the result is such a view: at two short lengths, and at a long one, which an end that cuts (`[:20]`) does not hold. */
 static bool find_view(struct lowering *lowering, const struct trial *trial, struct lowering_view *view)
 {
     mdf_error kept = lowering->execution->context.error;
-    struct mdf_value first = {0}, second = {0};
-    struct lowering_view other = {0};
-    size_t n_open = 0, d;
+    int64_t lengths[3] = {FIRST_LENGTH, SECOND_LENGTH, 0};
+    struct mdf_value made[3] = {{0}};
     bool is_view;
+    size_t i;
 
-    *view = other;
+    *view = (struct lowering_view){0};
     if (!may_be_view(lowering, trial)) {
         return false;
     }
-    is_view = move_places(lowering, trial, FIRST_LENGTH, &first, view) &&
-              move_places(lowering, trial, SECOND_LENGTH, &second, &other) && first.rank == second.rank &&
-              view->first == other.first && memcmp(view->strides, other.strides, sizeof other.strides) == 0;
-    lowering->execution->context.error = kept; /* what a kernel says of numbers is none of the model's */
+    lengths[2] = greatest_length(&lowering->lowered->values[trial->ids[0]]);
+    is_view = lengths[2] > SECOND_LENGTH && move_places(lowering, trial, lengths[0], &made[0], view);
     view->is_there = true;
     view->id = base_of(lowering, trial->ids[0]);
     view->at = MDF_LOWERED_NONE;
-    for (d = 0; is_view && d < first.rank; d++) { /* all of the open axis, and nothing else along it */
-        if (first.shape.sizes[d] != second.shape.sizes[d]) {
-            n_open++;
-            is_view = first.shape.sizes[d] == FIRST_LENGTH && second.shape.sizes[d] == SECOND_LENGTH &&
-                      view->strides[d] == (int64_t)mdf_lowered_open_stride(&lowering->lowered->values[view->id]);
-        }
+    for (i = 1; is_view && i < 3; i++) {
+        struct lowering_view other = {0};
+
+        is_view = move_places(lowering, trial, lengths[i], &made[i], &other) && made[i].rank == made[0].rank &&
+                  view->first == other.first && memcmp(view->strides, other.strides, sizeof other.strides) == 0 &&
+                  is_all(lowering, view, &made[0], (const int64_t[]){lengths[0], lengths[i]}, &made[i]);
     }
-    return is_view && n_open == 1 && view->first < (int64_t)mdf_lowered_open_stride(&lowering->lowered->values[view->id]);
+    lowering->execution->context.error = kept; /* what a kernel says of numbers is none of the model's */
+    return is_view;
 }
 
 bool lowering_open_view(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
