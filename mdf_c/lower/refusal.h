@@ -46,7 +46,8 @@
       "put functions of elements, folds along one axis, or an item by its number in its place; or begin with an array of " \
       "full length, and put items into it with onnx::ScatterND")                                                          \
     X(CHANGING_ITEM, "what a body gives to a scan output changing its type or shape in the first runs", NULL)             \
-    X(OTHER_BOUND, "a trip count or condition of another type than int64 and bool", NULL)                                 \
+    X(OTHER_BOUND, "a trip count or condition of another type than int64 and bool",                                       \
+      "write int(...) around the trip count, bool(...) around the condition")                                             \
     X(ENDLESS, "a loop that never ends", NULL)                                                                            \
     X(SCAN_AXIS, "a scan along an axis that is not there, or of nothing", NULL)                                           \
     X(SCAN_LENGTHS, "scan inputs of different lengths", NULL)                                                             \

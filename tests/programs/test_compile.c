@@ -383,7 +383,8 @@ Test(compile, edges_of_real_and_whole_numbers_wait_as_real_ones)
 
     cr_expect_eq(compile_run(expected, "$BUILD/mdf-run --typed tests/data/compile/mixed_edges.yaml"), 0, "%s", expected);
     cr_expect(strstr(expected, "0.75") != NULL, "%s", expected);
-    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --typed --compile tests/data/compile/mixed_edges.yaml 2>&1"), 0, "%s", output);
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --typed --compile tests/data/compile/mixed_edges.yaml 2>&1"), 0, "%s",
+                 output);
     cr_expect_str_eq(output, expected);
     free(output);
     free(expected);
@@ -816,6 +817,13 @@ Test(compile, refusals_have_a_place)
         {"\"parameters\": {\n \"r\": {\"value\": \"numpy.split(m, 2)\"}}, \"output_ports\": {\"o\": {\"value\": \"r[0]\"}}",
          "place.json:4:18: error: node 'N', parameter 'r': it can not be written as C: a value that is a list, an object, text "
          "or nothing"},
+        {"\"parameters\": {\n \"r\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": \"x * 4\", \"cond\": true, \"v_initial\": "
+         "[0.5], "
+         "\"body\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"o\"]}, \"nodes\": {\"k\": "
+         "{\"input_ports\": "
+         "{\"s\": {}}, \"output_ports\": {\"o\": {\"value\": \"s * s\"}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"r\"}}",
+         "place.json:4:7: error: node 'N', parameter 'r': it can not be written as C: a trip count or condition of another type "
+         "than int64 and bool; write int(...) around the trip count, bool(...) around the condition"},
     };
     char *output = compile_new_output(), *text = compile_new_output();
     size_t i;
