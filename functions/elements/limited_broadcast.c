@@ -61,7 +61,7 @@ bool mdf_limited_broadcast_call(struct mdf_call *call, const struct mdf_operatio
     if (b == NULL) {
         return false;
     }
-    if (given->broadcast == 0 || given->broadcast == MDF_NOT_GIVEN) {
+    if (!mdf_is_set(given->broadcast)) {
         if (!mdf_value_has_shape_of(a, b)) {
             return refuse_shapes(call, a, b, "differ in shape, and the attribute 'broadcast' is 0");
         }

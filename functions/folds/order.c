@@ -544,8 +544,7 @@ static bool find_extreme(struct mdf_call *call, bool maximum)
     const double element_ns = 0.3; /* rough time of one, to judge what is worth a thread */
     const struct arg_settings *settings = call->settings;
     const struct mdf_value *data = mdf_call_tensor(call, 0);
-    struct extremes job = {.maximum = maximum,
-                           .select_last = settings->select_last != 0 && settings->select_last != MDF_NOT_GIVEN};
+    struct extremes job = {.maximum = maximum, .select_last = mdf_is_set(settings->select_last)};
     int64_t *shape;
     size_t axis, rank = 0, n_lines;
     struct mdf_box box;

@@ -55,15 +55,14 @@ static bool read_settings(struct mdf_call *call, struct mdf_resize *job)
         !choose(call, "nearest_mode", settings->nearest_mode, rounding_names, &rounding)) {
         return false;
     }
-    *job =
-        (struct mdf_resize){.call = call,
-                            .mode = (enum mode)mode,
-                            .coordinates = (enum coordinates)coordinates,
-                            .rounding = (enum rounding)rounding,
-                            .cubic_coefficient = settings->cubic_coefficient,
-                            .extrapolation_value = settings->extrapolation_value,
-                            .antialias = settings->antialias != MDF_NOT_GIVEN && settings->antialias != 0 && mode != MODE_NEAREST,
-                            .exclude_outside = settings->exclude_outside != 0};
+    *job = (struct mdf_resize){.call = call,
+                               .mode = (enum mode)mode,
+                               .coordinates = (enum coordinates)coordinates,
+                               .rounding = (enum rounding)rounding,
+                               .cubic_coefficient = settings->cubic_coefficient,
+                               .extrapolation_value = settings->extrapolation_value,
+                               .antialias = mdf_is_set(settings->antialias) && mode != MODE_NEAREST,
+                               .exclude_outside = settings->exclude_outside != 0};
     return true;
 }
 

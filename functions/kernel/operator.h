@@ -26,6 +26,12 @@ enum mdf_setting_type {
 
 #define MDF_NOT_GIVEN INT64_MIN
 
+/* Of a setting that says yes or no: no where it is not given. */
+static inline bool mdf_is_set(int64_t setting)
+{
+    return setting != 0 && setting != MDF_NOT_GIVEN;
+}
+
 struct mdf_ints {
     const int64_t *items;
     size_t n;

@@ -183,7 +183,7 @@ static double regress(const struct machine *machine, const double *row)
         sum = mdf_single(sum + number_at(&settings->coefficients, i) * machine->kernels[i]);
     }
     sum = machine->n_vectors > 0 ? mdf_single(sum + rho) : linear_kernel(machine, row, &settings->coefficients, 0, rho);
-    return settings->one_class != MDF_NOT_GIVEN && settings->one_class != 0 ? (sum > 0 ? 1 : -1) : sum;
+    return mdf_is_set(settings->one_class) ? (sum > 0 ? 1 : -1) : sum;
 }
 
 static bool svm_regressor(struct mdf_call *call)
@@ -421,7 +421,7 @@ static bool plan_machine(struct mdf_call *call, const struct machine *machine, s
     plan->whole[11] = (int64_t)settings->coefficients.n;
     plan->whole[12] = (int64_t)n_labels;
     plan->whole[13] = is_positive(settings);
-    plan->whole[14] = settings->one_class != MDF_NOT_GIVEN && settings->one_class != 0;
+    plan->whole[14] = mdf_is_set(settings->one_class);
     plan->whole[15] = settings->rho.n == 1 && n_labels == 2;
     for (size_t i = 0; i < n && i < settings->vectors_per_class.n; i++) {
         plan->whole[16 + i] = settings->vectors_per_class.items[i];

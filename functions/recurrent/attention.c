@@ -274,7 +274,7 @@ static bool read_settings(struct mdf_call *call, int64_t *whole)
 {
     const struct attention_settings *settings = call->settings;
     int64_t windows[2] = {settings->left_window, settings->right_window};
-    bool causal = settings->is_causal != MDF_NOT_GIVEN && settings->is_causal != 0;
+    bool causal = mdf_is_set(settings->is_causal);
 
     for (size_t i = 0; i < 2; i++) {
         if (windows[i] == MDF_NOT_GIVEN) {

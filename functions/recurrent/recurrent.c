@@ -145,9 +145,8 @@ static bool read_settings(struct mdf_call *call, enum cell_kind kind, struct net
         return mdf_call_error(call, MDF_VALUE, "direction is '%s', not forward, reverse or bidirectional", direction);
     }
     network->batch_first = settings->layout == 1;
-    network->linear_before_reset =
-        kind == CELL_GRU && settings->linear_before_reset != MDF_NOT_GIVEN && settings->linear_before_reset != 0;
-    network->input_forget = kind == CELL_LSTM && settings->input_forget != MDF_NOT_GIVEN && settings->input_forget != 0;
+    network->linear_before_reset = kind == CELL_GRU && mdf_is_set(settings->linear_before_reset);
+    network->input_forget = kind == CELL_LSTM && mdf_is_set(settings->input_forget);
     network->clip = isnan(settings->clip) || settings->clip <= 0 ? INFINITY : settings->clip;
     return read_activations(call, network);
 }

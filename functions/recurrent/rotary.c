@@ -116,8 +116,7 @@ static bool describe_rotation(struct mdf_call *call, const struct mdf_heads *x, 
                                            [ROTARY_HEAD_STEP] = x->head_step,
                                            [ROTARY_ROW_STEP] = x->row_step,
                                            [ROTARY_PAIRS] = n_turned / 2,
-                                           [ROTARY_INTERLEAVED] =
-                                               settings->interleaved != MDF_NOT_GIVEN && settings->interleaved != 0,
+                                           [ROTARY_INTERLEAVED] = mdf_is_set(settings->interleaved),
                                            [ROTARY_TABLE_ROWS] = mdf_call_input(call, INPUT_POSITIONS) != NULL
                                                                      ? mdf_value_shape(call->inputs[INPUT_COSINES])[0]
                                                                      : (int64_t)(x->n_batches * x->n_rows)},

@@ -276,7 +276,7 @@ static bool average_pool(struct mdf_call *call)
     struct mdf_workspace workspace = {.call = call};
     struct mdf_windows windows;
     struct pooling job = {.indices = NULL};
-    bool with_padding = settings->count_include_pad != MDF_NOT_GIVEN && settings->count_include_pad != 0;
+    bool with_padding = mdf_is_set(settings->count_include_pad);
 
     if (!prepare_pool(&workspace, &settings->window, &windows, &job)) {
         return false;
@@ -445,7 +445,7 @@ static bool plan_max(struct mdf_call *call, struct mdf_routine_plan *plan)
 static bool plan_average(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct pool_settings *settings = call->settings;
-    bool with_padding = settings->count_include_pad != MDF_NOT_GIVEN && settings->count_include_pad != 0;
+    bool with_padding = mdf_is_set(settings->count_include_pad);
     struct mdf_workspace workspace;
     struct mdf_windows windows;
     struct pooling job = {.p = 0};

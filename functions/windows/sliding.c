@@ -128,7 +128,7 @@ static void pad_to_same(struct mdf_window_axis *axis, int64_t extent, bool upper
 
 bool mdf_windows_count(struct mdf_call *call, const struct mdf_window_settings *settings, struct mdf_windows *windows)
 {
-    bool ceil_mode = settings->ceil_mode != MDF_NOT_GIVEN && settings->ceil_mode != 0;
+    bool ceil_mode = mdf_is_set(settings->ceil_mode);
 
     for (size_t i = 0; i < windows->rank; i++) {
         struct mdf_window_axis *axis = &windows->axes[i];

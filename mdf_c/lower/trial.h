@@ -68,6 +68,8 @@ mdf_lowered_id lowering_move_back(struct lowering *lowering, struct region *regi
 /* A call that only moves elements of what is open, all along its open axis, whatever the length, which nests read where these lie;
  * *taken: it is one. */
 bool lowering_open_view(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
+/* Whether a call that moves elements has a whole number past a length, which may be an end that cuts longer axes alone. */
+bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *trial, int64_t length);
 /* The first element that a code of elements gives. False: it would bail out. */
 bool lowering_compute_first(enum mdf_lowered_code code, mdf_dtype dtype, size_t n_operands,
                             const struct mdf_value *const operands[], uint64_t *computed);

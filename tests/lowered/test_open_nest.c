@@ -315,10 +315,16 @@ Test(open_nest, an_end_cuts_what_has_grown_past_it)
     static const struct cut {
         const char *expression;
         double expected;
-    } cuts[] = {{"numpy.arange(300.)[:i + 1][:20].sum()", 35530},        {"numpy.arange(300.)[:i + 1][:20].max()", 3610},
-                {"(numpy.arange(300.)[:i + 1][:20] * 2).sum()", 71060},  {"numpy.arange(300.)[:i + 1][-20:].sum()", 361330},
-                {"numpy.arange(300.)[:i + 1][::-1][:20].sum()", 361330}, {"numpy.arange(300.)[i:][:5].max()", 20700},
-                {"numpy.arange(300.)[:i + 1][::-1].sum()", 1333300}};
+    } cuts[] = {{"numpy.arange(300.)[:i + 1][:20].sum()", 35530},
+                {"numpy.arange(300.)[:i + 1][:20].max()", 3610},
+                {"(numpy.arange(300.)[:i + 1][:20] * 2).sum()", 71060},
+                {"numpy.arange(300.)[:i + 1][-20:].sum()", 361330},
+                {"numpy.arange(300.)[:i + 1][::-1][:20].sum()", 361330},
+                {"numpy.arange(300.)[i:][:5].max()", 20700},
+                {"numpy.arange(300.)[:i + 1][::-1].sum()", 1333300},
+                {"numpy.arange(3000.)[:i * 15][:600].sum()", 31056900},
+                {"numpy.arange(3000.)[:i * 15 + 1][-600:].max()", 298500},
+                {"numpy.arange(900000.)[:i * 3 + 1 + (i == 199) * 800000][:300000].max()", 359102}};
     static char model[TEXT_SIZE];
     size_t i;
 

@@ -12,8 +12,9 @@
 
 #include <string.h>
 
-enum { FIRST_LENGTH = 3, SECOND_LENGTH = 5 }; /* of the axis that is open */
-enum { LONGEST = 1 << 18 };                   /* elements that are numbered */
+enum { FIRST_LENGTH = 3, SECOND_LENGTH = 5 };      /* of the axis that is open */
+enum { LONGEST = 1 << 18 };                        /* elements that are numbered */
+static const int64_t no_length = INT64_C(1) << 48; /* this and more stands for all: no array has so many elements */
 
 size_t lowering_open_axis(const struct mdf_lowered_value *value)
 {
@@ -184,6 +185,45 @@ static bool is_all(const struct lowering *lowering, const struct lowering_view *
     return n_open == 1 && view->first < stride;
 }
 
+static bool is_beyond(int64_t number, int64_t length)
+{
+    return (number >= length && number < no_length) || (number <= -length && number > -no_length);
+}
+
+bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *trial, int64_t length)
+{
+    const struct mdf_setting *setting = trial->source->operator->settings;
+    const char *fields = trial->source->settings;
+    bool may_cut = false;
+    size_t i, k;
+
+    for (i = 1; trial->source->operator->move != NULL && i < trial->n; i++) {
+        struct mdf_value numbers = {0};
+
+        if (trial->given[i] != NULL && trial->given[i]->kind == MDF_KIND_TENSOR) {
+            if (!mdf_value_convert(lowering->memory, &numbers, trial->given[i], MDF_DTYPE_INT64)) {
+                return lowering_out_of_memory(lowering);
+            }
+            for (k = 0; k < numbers.length; k++) {
+                may_cut = may_cut || is_beyond(((const int64_t *)numbers.data)[k], length);
+            }
+            mdf_value_clear(lowering->memory, &numbers);
+        }
+    }
+    for (; trial->source->operator->move != NULL && setting != NULL && setting->name != NULL; setting++) {
+        if (setting->type == MDF_SETTING_INT) {
+            may_cut = may_cut || is_beyond(*(const int64_t *)(fields + setting->offset), length);
+        } else if (setting->type == MDF_SETTING_INTS) {
+            const struct mdf_ints *ints = (const struct mdf_ints *)(fields + setting->offset);
+
+            for (k = 0; ints->items != NULL && k < ints->n; k++) {
+                may_cut = may_cut || is_beyond(ints->items[k], length);
+            }
+        }
+    }
+    return may_cut;
+}
+
 /* Whether the result is such a view: at two short lengths, and at a long one, which an end that cuts (`[:20]`) does not hold. */
 static bool find_view(struct lowering *lowering, const struct trial *trial, struct lowering_view *view)
 {
@@ -198,7 +238,8 @@ static bool find_view(struct lowering *lowering, const struct trial *trial, stru
         return false;
     }
     lengths[2] = greatest_length(&lowering->lowered->values[trial->ids[0]]);
-    is_view = lengths[2] > SECOND_LENGTH && move_places(lowering, trial, lengths[0], &made[0], view);
+    is_view = lengths[2] > SECOND_LENGTH && !lowering_may_cut_beyond(lowering, trial, lengths[2]) &&
+              move_places(lowering, trial, lengths[0], &made[0], view);
     view->is_there = true;
     view->id = base_of(lowering, trial->ids[0]);
     view->at = MDF_LOWERED_NONE;

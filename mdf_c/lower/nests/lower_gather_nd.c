@@ -28,7 +28,7 @@ static size_t find_depth(const struct lowering *lowering, const struct trial *tr
     if (data->kind != MDF_KIND_TENSOR || indices->kind != MDF_KIND_TENSOR || data->rank > MDF_INLINE_RANK || indices->rank == 0 ||
         indices->rank > MDF_INLINE_RANK || trial->results[0].length == 0 || trial->results[0].rank > MDF_INLINE_RANK ||
         data->length < 2 || (indices->dtype != MDF_DTYPE_INT64 && indices->dtype != MDF_DTYPE_INT32) ||
-        (batch_dims != NULL && *batch_dims != 0 && *batch_dims != MDF_NOT_GIVEN)) {
+        (batch_dims != NULL && mdf_is_set(*batch_dims))) {
         return 0;
     }
     depth = mdf_value_shape(indices)[indices->rank - 1];

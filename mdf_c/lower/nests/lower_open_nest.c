@@ -579,7 +579,7 @@ static bool may_turn(const struct opening *opening)
 
 static bool is_worth_it(const struct opening *opening, const struct other_results *others)
 {
-    const struct lowering *lowering = opening->lowering;
+    struct lowering *lowering = opening->lowering;
     const struct trial *trial = opening->trial;
     bool is_any = false;
     size_t i;
@@ -596,8 +596,9 @@ static bool is_worth_it(const struct opening *opening, const struct other_result
             }
         }
     }
-    return is_any && others->is_there && trial->source->n_outputs == 1 &&
-           trial->outputs[0] != NULL && trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].rank <= MDF_INLINE_RANK;
+    return is_any && others->is_there && trial->source->n_outputs == 1 && trial->outputs[0] != NULL &&
+           trial->results[0].kind == MDF_KIND_TENSOR && trial->results[0].rank <= MDF_INLINE_RANK &&
+           !lowering_may_cut_beyond(lowering, trial, SECOND_SIZE);
 }
 
 /* The result's open axis, if others of more than one index stand in front of it; else 0. */
