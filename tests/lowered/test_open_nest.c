@@ -322,6 +322,7 @@ Test(open_nest, an_end_cuts_what_has_grown_past_it)
                 {"numpy.arange(300.)[:i + 1][::-1][:20].sum()", 361330},
                 {"numpy.arange(300.)[i:][:5].max()", 20700},
                 {"numpy.arange(300.)[:i + 1][::-1].sum()", 1333300},
+                {"numpy.triu(numpy.arange(400.).reshape(200, 2)[:i + 1], 100).sum()", 0}, /* zeros, of which nothing is read */
                 {"numpy.arange(3000.)[:i * 15][:600].sum()", 31056900},
                 {"numpy.arange(3000.)[:i * 15 + 1][-600:].max()", 298500},
                 {"numpy.arange(900000.)[:i * 3 + 1 + (i == 199) * 800000][:300000].max()", 359102}};

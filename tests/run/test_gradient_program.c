@@ -232,43 +232,6 @@ static void draw_values(const mdf_model *loaded, const struct model *model, size
 }
 
 /* What is drawn again is what was drawn; behind the derivatives numbers go on from where the value left them. */
-/* A state of float64 that the body makes one of float32: a^8, of numbers that both types hold. */
-Test(gradient_program, a_state_without_a_type_takes_that_of_the_next_one)
-{
-    static const struct model model = {
-        "narrowed",
-        "'n': {'parameters': {'a': {'value': [0.5, 2.0]}, "
-        "'p': {'function': 'onnx::Loop', 'args': {'M': 3, 'cond': true, 'v_initial': '[a * 1.0]', 'body': 'b'}}}, "
-        "'output_ports': {'y': {'value': 'numpy.sum(p)'}}}",
-        "",
-        "'b': {'metadata': {'inputs': ['i', 'c', 'h'], 'outputs': ['c', 'h2']}, 'nodes': {'m': {'input_ports': {'h': {}}, "
-        "'output_ports': {'h2': {'value': 'numpy.astype(h * h, numpy.float32)'}}}}}",
-        "y",
-        {"n.a"},
-        1,
-        0};
-    char text[TEXT_SIZE];
-    mdf_error error = {0};
-    mdf_model *loaded;
-
-    write_model(&model, text);
-    loaded = mdf_model_load_bytes(text, strlen(text), "json", "model.json", NULL, &error);
-    for (int plain = 0; plain < 2; plain++) {
-        mdf_program *program = compile(loaded, &model, plain == 1, &error);
-        mdf_state *state = mdf_state_new(program, &error);
-        struct array got;
-
-        for (size_t run = 0; run < 4; run++) {
-            cr_assert_eq(mdf_evaluate(state, (double)NAN, &error), MDF_OK, "%s", error.message);
-        }
-        cr_assert(read_array(mdf_output(state, "gradient", "n.a"), &got));
-        cr_expect(got.items[0] == 8 * pow(0.5, 7) && got.items[1] == 8 * pow(2, 7), "%.17g %.17g", got.items[0], got.items[1]);
-        mdf_state_free(state);
-        mdf_program_free(program);
-    }
-    mdf_model_free(loaded);
-}
-
 Test(gradient_program, draws_again_what_was_drawn)
 {
     for (size_t k = 0; k < sizeof drawing_models / sizeof *drawing_models; k++) {

@@ -437,11 +437,12 @@ static bool find_open_axis(const struct lowering *lowering, struct mdf_lowered_n
 
 /* ------------------------------------------------------------------ whether it is covered */
 
-/* Views go along the open axis of what has one, and only of that; functions that are called are left to kernels, where there
- * are some, which find rows as long as they are. */
+/* Views go along the open axis of what has one, and only of that, at least one of which says how long it is; functions that are
+ * called are left to kernels, where there are some, which find rows as long as they are. */
 static bool covers(const struct opening *opening, const struct mdf_lowered_nest *nest, uint8_t open_axes,
                    const struct mdf_value *result)
 {
+    bool is_any = false;
     int64_t n_front, row;
     size_t i, k;
 
@@ -461,9 +462,10 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
         if ((step->kind == MDF_NEST_LOAD && is_open != is_along) || (is_open && step->view.at != MDF_NEST_NONE)) {
             return false;
         }
+        is_any = is_any || is_open;
     }
-    if (open_axes == 0) {
-        return nest->steps[nest->n_steps - 1].level <= nest->open_axis;
+    if (open_axes == 0 || !is_any) {
+        return is_any && nest->steps[nest->n_steps - 1].level <= nest->open_axis;
     }
     for (i = 0; (open_axes >> i & 1) == 0; i++) {
     }

@@ -519,7 +519,7 @@ static bool lengthen(struct gradient *gradient, struct mdf_ints *list, size_t n_
 /* What a finished code has, to which more is added; once for all, as each would copy it. */
 struct longer_code {
     struct mdf_code *code;
-    struct list yields, yield_is_own, yield_types;
+    struct list instructions, calls, yields, yield_is_own, yield_types;
 };
 
 static bool begin_longer(struct gradient *gradient, struct mdf_code *code, struct longer_code *longer)
@@ -527,7 +527,10 @@ static bool begin_longer(struct gradient *gradient, struct mdf_code *code, struc
     struct compiler *compiler = gradient->compiler;
 
     *longer = (struct longer_code){.code = code};
-    return gradient_add_items(compiler, &longer->yields, code->yields, code->n_yields, sizeof *code->yields) &&
+    return gradient_add_items(compiler, &longer->instructions, code->instructions, code->n_instructions,
+                              sizeof *code->instructions) &&
+           gradient_add_items(compiler, &longer->calls, code->calls, code->n_calls, sizeof *code->calls) &&
+           gradient_add_items(compiler, &longer->yields, code->yields, code->n_yields, sizeof *code->yields) &&
            gradient_add_items(compiler, &longer->yield_is_own, code->yield_is_own, code->n_yields, sizeof *code->yield_is_own) &&
            gradient_add_items(compiler, &longer->yield_types, code->yield_types, code->n_yields, sizeof *code->yield_types);
 }
@@ -537,19 +540,79 @@ static bool end_longer(struct gradient *gradient, struct longer_code *longer)
     struct compiler *compiler = gradient->compiler;
     struct mdf_code *code = longer->code;
 
-    return unit_keep_list(compiler, &longer->yield_is_own, sizeof *code->yield_is_own, &code->yield_is_own, &code->n_yields) &&
+    return unit_keep_list(compiler, &longer->instructions, sizeof *code->instructions, &code->instructions,
+                          &code->n_instructions) &&
+           unit_keep_list(compiler, &longer->calls, sizeof *code->calls, &code->calls, &code->n_calls) &&
+           unit_keep_list(compiler, &longer->yield_is_own, sizeof *code->yield_is_own, &code->yield_is_own, &code->n_yields) &&
            unit_keep_list(compiler, &longer->yield_types, sizeof *code->yield_types, &code->yield_types, &code->n_yields) &&
            unit_keep_list(compiler, &longer->yields, sizeof *code->yields, &code->yields, &code->n_yields);
 }
 
-/* The body of the loop yields one value more. */
-static bool add_yield(struct compiler *compiler, struct longer_code *longer, mdf_operand value)
+/* A call behind all others of a body; its result, a new slot; MDF_NO_OPERAND with the error set. */
+static mdf_operand add_call(struct gradient *gradient, struct longer_code *longer, const char *name, const mdf_operand *inputs,
+                            size_t n)
 {
-    static const bool is_own = false;
+    struct mdf_code_call call = {.operator= mdf_operator_python(name), .n_inputs = n, .n_outputs = 1};
+    struct mdf_instruction instruction = {
+        .opcode = MDF_OPCODE_CALL, .target = (uint32_t)longer->calls.n, .origin = gradient->compiler->origin};
+    mdf_operand *operands = mdf_arena_array(gradient->compiler->arena, n + 1, sizeof *operands);
 
-    return list_add(compiler, &longer->yield_is_own, &is_own, sizeof is_own) &&
-           list_add(compiler, &longer->yield_types, &mdf_static_unknown, sizeof mdf_static_unknown) &&
-           list_add(compiler, &longer->yields, &value, sizeof value);
+    if (operands == NULL) {
+        return compile_out_of_memory(gradient->compiler);
+    }
+    memcpy(operands, inputs, n * sizeof *operands);
+    operands[n] = MDF_OPERAND(MDF_OPERAND_SLOT, longer->code->n_slots++);
+    call.inputs = operands;
+    call.outputs = operands + n;
+    return list_add(gradient->compiler, &longer->calls, &call, sizeof call) &&
+                   list_add(gradient->compiler, &longer->instructions, &instruction, sizeof instruction)
+               ? operands[n]
+               : MDF_NO_OPERAND;
+}
+
+/* What the body yields for a state that begins as a whole number without a type, which may become a real one; MDF_NO_OPERAND:
+ * `value` is no such state. */
+static mdf_operand next_of(const struct backward *backward, mdf_operand value)
+{
+    const struct control *control = backward->control;
+    const struct mdf_code *code = control->bodies[0].code;
+
+    for (size_t i = 0; i < control->n_states; i++) {
+        mdf_operand initial = backward->call->inputs[control->first_formal + i];
+        const struct mdf_value *known = initial != MDF_NO_OPERAND ? unit_constant(backward->gradient->unit, initial) : NULL;
+
+        if (code->formals[control->first_formal + i] == value && known != NULL && known->kind == MDF_KIND_TENSOR &&
+            known->dtype == MDF_DTYPE_INT64 && known->strength != MDF_STRENGTH_TYPED) {
+            return code->yields[control->first_yield + i];
+        }
+    }
+    return MDF_NO_OPERAND;
+}
+
+/* A value in the type that it has together with another: chosen by a condition that always holds and has its shape. */
+static mdf_operand promote(struct gradient *gradient, struct longer_code *longer, mdf_operand value, mdf_operand other)
+{
+    mdf_operand always = add_call(gradient, longer, PYTHON_ONES_LIKE, &value, 1);
+
+    return always != MDF_NO_OPERAND ? add_call(gradient, longer, PYTHON_WHERE, (const mdf_operand[]){always, value, other}, 3)
+                                    : always;
+}
+
+/* The body of the loop yields one value more. As real numbers, where it changes smoothly: what begins as whole numbers may become
+ * reals in later iterations. */
+static bool add_yield(struct keeping *keeping, struct longer_code *longer, mdf_operand value)
+{
+    struct gradient *gradient = keeping->gradient;
+    bool is_real = gradient_track(gradient, value)->is_active;
+    mdf_operand next = is_real ? MDF_NO_OPERAND : next_of(keeping->backward, value);
+    bool is_made = is_real || next != MDF_NO_OPERAND;
+
+    value = is_real   ? add_call(gradient, longer, PYTHON_AS_REAL, &value, 1)
+            : is_made ? promote(gradient, longer, value, next)
+                      : value;
+    return value != MDF_NO_OPERAND && list_add(gradient->compiler, &longer->yield_is_own, &is_made, sizeof is_made) &&
+           list_add(gradient->compiler, &longer->yield_types, &mdf_static_unknown, sizeof mdf_static_unknown) &&
+           list_add(gradient->compiler, &longer->yields, &value, sizeof value);
 }
 
 /* The loop has `n` more scan outputs, `stacks`. */
@@ -622,7 +685,7 @@ static bool scan_kept(struct keeping *keeping)
     }
     for (size_t i = 0; i < n; i++) {
         stacks[i] = unit_new_slot(gradient->target, 0);
-        if (stacks[i] == MDF_NO_OPERAND || !add_yield(gradient->compiler, &longer, kept[i]) ||
+        if (stacks[i] == MDF_NO_OPERAND || !add_yield(keeping, &longer, kept[i]) ||
             !gradient_scan(backward, stacks[i], kept[i], 0, 1)) {
             return false;
         }

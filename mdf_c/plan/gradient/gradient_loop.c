@@ -117,7 +117,7 @@ static bool begin_captures(struct backward *backward, mdf_operand *formals)
 }
 
 /* One more state: `initial`, `formal` in the body, `yield` at the end of an iteration; what it ends as is handed to `receiver`.
- * It is real from the beginning. */
+ * It has one type from the beginning. */
 static bool carry(struct backward *backward, mdf_operand initial, mdf_operand formal, mdf_operand yield, mdf_operand receiver)
 {
     initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1, MDF_NO_OPERAND);
