@@ -202,19 +202,34 @@ static bool begin(struct scan *scan)
     return true;
 }
 
+/* What an output is of that no iteration made: of a slice without a declared rank so many axes as its scan axis needs. */
+static struct mdf_static_type type_of_none(const struct scan *scan, size_t i)
+{
+    static const int64_t sizes[MDF_INLINE_RANK] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const struct mdf_ints *axes = &scan->settings->output_axes;
+    struct mdf_static_type type = scan->body->output_types[scan->n_states + i];
+    int64_t axis = axes->items != NULL ? axes->items[i] : 0, rank = axis < 0 ? -1 - axis : axis;
+
+    if (!type.has_shape && rank <= MDF_INLINE_RANK) {
+        type.has_shape = true;
+        type.rank = (size_t)rank;
+        type.shape = sizes;
+    }
+    return type;
+}
+
 static bool end(struct scan *scan)
 {
-    const struct mdf_static_type *types = scan->body->output_types + scan->n_states;
     size_t i;
 
     for (i = 0; i < scan->n_states; i++) {
         mdf_value_swap(scan->call->outputs[i], scan->body->inputs[i]);
     }
     for (i = 0; i < scan->n_scan_outputs; i++) {
-        if (scan->length == 0 && !open_output(scan, i, types[i].has_shape ? types[i].rank : 0)) {
-            return false;
-        }
-        if (!mdf_stack_end(scan->call, &scan->outputs[i], &types[i])) {
+        struct mdf_static_type type = type_of_none(scan, i);
+
+        if ((scan->length == 0 && !open_output(scan, i, type.has_shape ? type.rank : 0)) ||
+            !mdf_stack_end(scan->call, &scan->outputs[i], &type)) {
             return false;
         }
     }

@@ -158,6 +158,13 @@ static const struct good_case good_cases[] = {
           "\"l[0]\"}, \"ys\": "
           "{\"value\": \"l[1]\"}}"),
      1, NAN, "x 7; ys []"},
+    /* The same of a Scan, of slices of a rank that only they tell: of as many axes as the scan axis needs. */
+    {NODE("\"parameters\": {\"xs\": {\"value\": \"numpy.zeros((0, 3))\"}, \"s\": {\"function\": \"onnx::Scan\", "
+          "\"args\": {\"initial_state_and_scan_inputs\": \"[xs, xs]\", \"num_scan_inputs\": 2, \"scan_output_axes\": [1, -2], "
+          "\"body\": {\"b\": {\"metadata\": {\"inputs\": [\"t\", \"x\"], \"outputs\": [\"u\", \"u\"]}, \"nodes\": {\"s\": "
+          "{\"input_ports\": {\"t\": {}, \"x\": {}}, \"output_ports\": {\"u\": {\"value\": \"x * sum([w for w in t])\"}}}}}}}}}, "
+          "\"output_ports\": {\"a\": {\"value\": \"list(s[0].shape)\"}, \"b\": {\"value\": \"list(s[1].shape)\"}}"),
+     1, NAN, "a [0, 0]; b [0, 0]"},
     /* A scan from the end, its output stacked along the last axis. */
     {NODE("\"parameters\": {\"xs\": {\"value\": [[1, 2], [3, 4], [5, 6]]}, \"s\": {\"function\": \"onnx::Scan\", \"args\": "
           "{\"initial_state_and_scan_inputs\": \"[0, xs]\", \"num_scan_inputs\": 1, \"scan_input_directions\": [1], "
