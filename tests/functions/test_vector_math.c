@@ -163,7 +163,7 @@ static void spread(const struct function *function, uint64_t first, double *x)
     }
 }
 
-enum { N_SPREAD = 70 * N }; /* of float32, those are spread over all */
+enum { N_SPREAD = 50 * N }; /* of float32, those are spread over all */
 
 Test(vector_math, errors_stay_within_their_bounds)
 {

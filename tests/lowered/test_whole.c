@@ -401,12 +401,12 @@ static void compare_random(uint64_t n, bool has_conditions, unsigned least)
 
 Test(whole, random_graphs_give_what_their_nodes_give)
 {
-    compare_random(120, false, 75);
+    compare_random(90, false, 56);
 }
 
 Test(whole, random_conditions_give_what_the_scheduler_gives)
 {
-    compare_random(120, true, 42);
+    compare_random(90, true, 31);
 }
 
 /* ------------------------------------------------------------------ what comes up in between */

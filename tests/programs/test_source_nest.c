@@ -489,8 +489,8 @@ static void make_random(struct nest_case *test, size_t number)
 
 Test(source_nest, random_nests)
 {
-    check_cases(0, 40, in_vectors, make_random);
-    check_cases(40, 160, as_written, make_random);
+    check_cases(0, 30, in_vectors, make_random);
+    check_cases(40, 120, as_written, make_random);
 }
 
 /* ------------------------------------------------------------------ well known ones */

@@ -72,7 +72,7 @@ Test(failing, any_allocation_may_fail)
         snprintf(command, sizeof command, "%s > $FOLDER/out", rows[i / 2]);
         cr_assert_eq(run(command, text), 0, "%s: %s", command, text);
         snprintf(command, sizeof command,
-                 "FAIL_ALLOCATION=%zu:0:%d:%s LD_PRELOAD=$BUILD/tests/preload/fail_allocation.so %s > $FOLDER/out", 1 + i % 2, 9,
+                 "FAIL_ALLOCATION=%zu:0:%d:%s LD_PRELOAD=$BUILD/tests/preload/fail_allocation.so %s > $FOLDER/out", 1 + i % 2, 13,
                  i % 2 == 0 ? "once" : "on", rows[i / 2]);
         cr_expect_eq(run(command, text), 0, "%s: %s", rows[i / 2], text);
     }

@@ -399,7 +399,7 @@ static const struct {
     const char *what;
     void (*make)(struct engine *engine);
     size_t n; /* nodes of which a search through all for each of them shows */
-} made[] = {{"one program", evaluate, 1500}, {"C", write_c, 700}, {"ONNX", write_onnx, 700}};
+} made[] = {{"one program", evaluate, 1200}, {"C", write_c, 600}, {"ONNX", write_onnx, 600}};
 
 /* Processor time in which it is made of so many nodes. */
 static double seconds_of(size_t what, size_t n)
