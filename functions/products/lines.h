@@ -4,6 +4,13 @@
 
 #include "functions/kernel/operator.h"
 
+/* What an element is. */
+enum mdf_product_elements {
+    MDF_PRODUCT_OF_NUMBERS,
+    MDF_PRODUCT_OF_WORDS, /* UINT32 of four bytes, or two numbers of 16 bits, that are neighbours along the sum: */
+    MDF_PRODUCT_OF_PAIRS  /* functions/products/fused_words.h */
+};
+
 enum { MDF_LINE_BYTES = 64 };
 
 /* `n_bytes` bytes in a value, the first one on a line of the cache. NULL with the error set. */
@@ -19,7 +26,7 @@ struct mdf_lines_source {
     int64_t row, column;
     double alpha;
     mdf_dtype dtype;
-    int elements_are; /* enum mdf_product_elements */
+    enum mdf_product_elements elements_are;
 };
 
 /* Room in `value` for what is made of `source`; *is_there: it is there already, since the source is constant and was the same the

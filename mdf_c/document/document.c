@@ -1,8 +1,8 @@
 /* document.c - see document.h: files in and out, and access to a tree. */
 #include "mdf_c/document/document.h"
 
-#include "mdf_c/base/device.h"
 #include "mdf_c/document/formats.h"
+#include "mdf_c/document/stream.h"
 #include "mdf_c/document/tree_builder.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ struct format {
     const char *name;
     bool (*read)(struct mdf_tree *tree, const void *bytes, size_t size_bytes);
     bool (*write)(const struct mdf_node *root, struct mdf_text *text, mdf_error *error); /* NULL: only read */
-    bool has_text; /* that people read */
+    bool has_text;                                                                       /* that people read */
 };
 
 static const struct format formats[] = {
@@ -200,6 +200,7 @@ static void fail_to_read(mdf_error *error, const char *path, int reason)
     const char *text = reason == ENOENT   ? "there is no such file"
                        : reason == EACCES ? "the file can not be read: permission denied"
                        : reason == EISDIR ? "this is a directory, not a file"
+                       : reason == ENODEV ? "this is a device, not a file"
                                           : "the file can not be read";
 
     mdf_error_set(error, MDF_FILE, "%s", text);
@@ -209,42 +210,16 @@ static void fail_to_read(mdf_error *error, const char *path, int reason)
 /* The bytes of an open file; the caller releases them. NULL on error. */
 static char *read_file(struct mdf_memory *memory, FILE *stream, const char *path, size_t *size_bytes, mdf_error *error)
 {
-    bool is_device = mdf_stream_is_device(stream);
-    size_t capacity = 0, size = 0, n;
-    char *bytes = NULL;
+    int reason;
+    char *bytes;
+    mdf_status status = mdf_read_stream(memory, stream, &bytes, size_bytes, &reason, error);
 
-    for (;;) {
-        if (size == capacity) {
-            char *grown = size > MDF_DOCUMENT_MAX_BYTES ? NULL : mdf_memory_grow(memory, bytes, &capacity, size + (1 << 16), 1);
-
-            if (grown == NULL) {
-                if (size > MDF_DOCUMENT_MAX_BYTES) {
-                    mdf_error_set(error, MDF_LIMIT, "the file has more than %zu bytes", MDF_DOCUMENT_MAX_BYTES);
-                } else {
-                    mdf_memory_error(memory, error);
-                }
-                break;
-            }
-            bytes = grown;
-        }
-        n = fread(bytes + size, 1, capacity - size, stream);
-        size += n;
-        if (n == 0 && ferror(stream)) {
-            fail_to_read(error, path, errno);
-            break;
-        }
-        if (n == 0) {
-            *size_bytes = size;
-            return bytes;
-        }
-        if (is_device) {
-            mdf_error_set(error, MDF_FILE, "this is a device, not a file");
-            break;
-        }
+    if (status == MDF_FILE) {
+        fail_to_read(error, path, reason);
+    } else if (status != MDF_OK) {
+        mdf_error_at(error, path, 0, 0);
     }
-    mdf_error_at(error, path, 0, 0);
-    mdf_memory_release(memory, bytes);
-    return NULL;
+    return bytes;
 }
 
 /* A large file, mapped into memory; NULL where that can not be done, or is not worth it. */

@@ -1,5 +1,5 @@
 /* files.c - whole files in and out. See values.h and new_file.h. */
-#include "mdf_c/base/device.h"
+#include "mdf_c/document/stream.h"
 #include "mdf_c/values/new_file.h"
 #include "mdf_c/values/values.h"
 
@@ -31,54 +31,31 @@ static mdf_status fail(mdf_error *error, const char *path, const char *what, int
     return status;
 }
 
-static mdf_status read_stream(struct mdf_memory *memory, FILE *stream, const char *path, char **bytes, size_t *size_bytes,
-                              mdf_error *error)
-{
-    bool is_device = mdf_stream_is_device(stream);
-    size_t capacity = 0, n;
-    char *grown;
-
-    do {
-        if (*size_bytes > MDF_DOCUMENT_MAX_BYTES) {
-            mdf_error_set(error, MDF_LIMIT, "the file has more than %zu bytes", MDF_DOCUMENT_MAX_BYTES);
-            mdf_error_at(error, path, 0, 0);
-            return MDF_LIMIT;
-        }
-        grown = *size_bytes == capacity ? mdf_memory_grow(memory, *bytes, &capacity, capacity + (1 << 16), 1) : *bytes;
-        if (grown == NULL) {
-            return mdf_memory_error(memory, error);
-        }
-        *bytes = grown;
-        n = fread(grown + *size_bytes, 1, capacity - *size_bytes, stream);
-        *size_bytes += n;
-        if (is_device && n > 0) {
-            mdf_error_set(error, MDF_FILE, "it is a device, not a file");
-            mdf_error_at(error, path, 0, 0);
-            return MDF_FILE;
-        }
-    } while (n > 0);
-    return ferror(stream) ? fail(error, path, "the file can not be read", errno) : MDF_OK;
-}
-
 mdf_status mdf_read_file(struct mdf_memory *memory, const char *path, void **bytes, size_t *size_bytes, mdf_error *error)
 {
     FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    char *read = NULL;
+    char *read;
     mdf_status status;
+    int reason;
 
     *bytes = NULL;
     *size_bytes = 0;
     if (stream == NULL) {
         return fail(error, path, "the file can not be read", errno);
     }
-    status = read_stream(memory, stream, path, &read, size_bytes, error);
+    status = mdf_read_stream(memory, stream, &read, size_bytes, &reason, error);
     if (stream != stdin) {
         fclose(stream);
     }
-    if (status == MDF_OK) {
-        *bytes = read;
-    } else {
-        mdf_memory_release(memory, read);
+    *bytes = read;
+    if (status == MDF_FILE && reason != ENODEV) {
+        return fail(error, path, "the file can not be read", reason);
+    }
+    if (status == MDF_FILE) {
+        mdf_error_set(error, MDF_FILE, "it is a device, not a file");
+    }
+    if (status == MDF_FILE || status == MDF_LIMIT) {
+        mdf_error_at(error, path, 0, 0);
     }
     return status;
 }

@@ -7,7 +7,6 @@
 #include "functions/products/gemm/gemm.h"
 
 #include "functions/products/gemm/gemm_kernels.h"
-#include "functions/products/lines.h"
 
 #include <string.h>
 
@@ -728,7 +727,7 @@ bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_c
     wanted.column = product->a_column;
     wanted.alpha = product->alpha;
     wanted.dtype = product->dtype;
-    wanted.elements_are = (int)product->elements;
+    wanted.elements_are = product->elements;
     if (product->m == 0 || product->n == 0 || product->k == 0) {
         return true;
     }
@@ -759,7 +758,7 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
     wanted.row = product->b_row;
     wanted.column = product->b_column;
     wanted.dtype = product->dtype;
-    wanted.elements_are = (int)product->elements;
+    wanted.elements_are = product->elements;
     if (product->n == 0 || product->k == 0) {
         return true;
     }

@@ -8,7 +8,7 @@
 #ifndef MDF_FUNCTIONS_PRODUCTS_GEMM_H
 #define MDF_FUNCTIONS_PRODUCTS_GEMM_H
 
-#include "functions/kernel/operator.h"
+#include "functions/products/lines.h"
 
 enum {
     MDF_PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
@@ -18,13 +18,6 @@ enum {
 
 /* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
 typedef void (*mdf_product_row)(const void *context, size_t batch, size_t row, size_t first, size_t n, void *elements);
-
-/* What an element is. */
-enum mdf_product_elements {
-    MDF_PRODUCT_OF_NUMBERS,
-    MDF_PRODUCT_OF_WORDS, /* UINT32 of four bytes, or two numbers of 16 bits, that are neighbours along the sum: */
-    MDF_PRODUCT_OF_PAIRS  /* functions/products/fused_words.h */
-};
 
 struct mdf_product {
     mdf_dtype dtype;                    /* FLOAT32, FLOAT64, INT32, UINT32, INT64 or UINT64 */

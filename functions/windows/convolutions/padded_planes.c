@@ -3,7 +3,6 @@
 #include "functions/windows/convolutions/padded_planes.h"
 
 #include "functions/elements/vectors/vector_rows.h"
-#include "functions/products/fused_words.h"
 
 #include <math.h>
 #include <string.h>

@@ -626,11 +626,12 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
 {
     struct lowering *lowering = loop->lowering;
     size_t n = loop->n_peeled + has_rest, i;
-    mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts), last;
+    mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts),
+                   *joined = mdf_arena_array(&lowering->scratch, n, sizeof *joined), whole;
     mdf_dtype dtype;
     uint8_t strength;
 
-    if (parts == NULL) {
+    if (parts == NULL || joined == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
@@ -644,17 +645,12 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
         return MDF_LOWERED_NONE;
     }
     for (i = 0; i < n; i++) {
-        parts[i] = lowering_cast(lowering, parts[i], dtype);
+        joined[is_reversed ? n - 1 - i : i] = lowering_cast(lowering, parts[i], dtype);
     }
-    for (i = 0; is_reversed && i < n / 2; i++) {
-        last = parts[n - 1 - i];
-        parts[n - 1 - i] = parts[i];
-        parts[i] = last;
-    }
-    last = lowering_join(lowering, parts, n);
-    return last == MDF_LOWERED_NONE || lowering_example(lowering, last)->strength == strength
-               ? last
-               : lowering_copy(lowering, last, strength);
+    whole = lowering_join(lowering, joined, n);
+    return whole == MDF_LOWERED_NONE || lowering_example(lowering, whole)->strength == strength
+               ? whole
+               : lowering_copy(lowering, whole, strength);
 }
 
 bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,

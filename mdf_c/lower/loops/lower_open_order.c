@@ -197,7 +197,10 @@ bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *tria
     bool may_cut = false;
     size_t i, k;
 
-    for (i = 1; trial->source->operator->move != NULL && i < trial->n; i++) {
+    if (trial->source->operator->move == NULL) {
+        return false;
+    }
+    for (i = 1; i < trial->n; i++) {
         struct mdf_value numbers = {0};
 
         if (trial->given[i] != NULL && trial->given[i]->kind == MDF_KIND_TENSOR) {
@@ -210,7 +213,7 @@ bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *tria
             mdf_value_clear(lowering->memory, &numbers);
         }
     }
-    for (; trial->source->operator->move != NULL && setting != NULL && setting->name != NULL; setting++) {
+    for (; setting != NULL && setting->name != NULL; setting++) {
         if (setting->type == MDF_SETTING_INT) {
             may_cut = may_cut || is_beyond(*(const int64_t *)(fields + setting->offset), length);
         } else if (setting->type == MDF_SETTING_INTS) {
