@@ -53,6 +53,7 @@ static bool describe_parameter(struct node_builder *builder, const struct mdf_pa
                     name_table_find(&builder->text_attributes, definition->id) != NULL;
     item->is_literal =
         definition->value != NULL && parameter->n_conditions == 0 && parameter->default_initial_value == NULL &&
+        parameter->time_derivative == NULL &&
         (definition->value->kind != MDF_NODE_STRING || item->is_text || is_number_text(definition->value->as.string.bytes));
     if (!collect_definition_names(compiler, definition, &item->names)) {
         return false;

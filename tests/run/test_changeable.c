@@ -77,6 +77,8 @@ static const struct place places[] = {
     {"an initial value", "n.v",
      "\"nodes\": {\"n\": {\"parameters\": {\"v\": {\"default_initial_value\": @, \"time_derivative\": \"-v * v\"}}, " PORTS "}}",
      9},
+    {"a value beside a derivative", "n.v",
+     "\"nodes\": {\"n\": {\"parameters\": {\"v\": {\"value\": @, \"time_derivative\": \"-v\"}}, " PORTS "}}", 3},
     {"a value with a condition", "n.v",
      "\"nodes\": {\"n\": {\"parameters\": {\"a\": {\"value\": \"a + 1\", \"default_initial_value\": 0}, \"v\": {\"value\": @, "
      "\"conditions\": [{\"id\": \"c\", \"test\": \"a > 5\", \"value\": \"a\"}]}}, " PORTS "}}",

@@ -72,6 +72,13 @@ static const struct good_case good_cases[] = {
     {NODE("\"parameters\": {\"v\": {\"default_initial_value\": 8, \"time_derivative\": \"-v\"}}, \"output_ports\": {\"v\": "
           "{\"value\": \"v\"}}"),
      4, NAN, "v 8"},
+    /* Beside a derivative, a value is the value all the same; a function sees the run before, which was none. */
+    {NODE("\"parameters\": {\"v\": {\"value\": 8, \"time_derivative\": \"-v\"}}, \"functions\": {\"f\": {\"value\": \"v + 1\"}}, "
+          "\"output_ports\": {\"v\": {\"value\": \"v\"}, \"f\": {\"value\": \"f\"}}"),
+     1, NAN, "v 8; f 1.0"},
+    {NODE("\"parameters\": {\"v\": {\"value\": [2.0, 3.0], \"time_derivative\": \"-v\"}}, \"output_ports\": {\"v\": "
+          "{\"value\": \"v\"}}"),
+     3, 0.5, "v [2.0, 3.0]"},
     /* Conditions: each that holds, in order; elementwise. */
     {NODE("\"parameters\": {\"x\": {\"value\": [1, 5, 10]}, \"y\": {\"value\": \"x * 2\", \"conditions\": {\"c\": {\"test\": \"x "
           "> 4\", "
