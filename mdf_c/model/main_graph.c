@@ -3,12 +3,31 @@
 
 #include <string.h>
 
-/* Whether some attribute in the tree has the text `id` under a name that bodies go by. */
-static bool names_body(const struct mdf_node *node, const char *id)
+static bool is_text(const struct mdf_node *node, const char *text)
+{
+    return node != NULL && node->kind == MDF_NODE_STRING && strcmp(node->as.string.bytes, text) == 0;
+}
+
+/* Whether this is the text `id`, or a parameter with it, under a name that bodies go by. */
+static bool is_named_body(const char *name, const struct mdf_node *node, const char *id)
 {
     static const char *const attributes[] = {"body", "then_branch", "else_branch", "score_mod", "prob_mod", "graph"};
-    size_t i, j;
+    size_t i;
 
+    for (i = 0; i < sizeof attributes / sizeof *attributes && strcmp(name, attributes[i]) != 0; i++) {
+    }
+    return i < sizeof attributes / sizeof *attributes && (is_text(node, id) || is_text(mdf_node_get(node, "value"), id));
+}
+
+/* Whether some attribute in the tree has the text `id` under such a name. */
+static bool names_body(const struct mdf_node *node, const char *id)
+{
+    const struct mdf_node *own = mdf_node_get(node, "id"); /* of an item of a list of parameters */
+    size_t i;
+
+    if (own != NULL && own->kind == MDF_NODE_STRING && is_named_body(own->as.string.bytes, node, id)) {
+        return true;
+    }
     for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
         if (names_body(&node->as.list.items[i], id)) {
             return true;
@@ -16,16 +35,8 @@ static bool names_body(const struct mdf_node *node, const char *id)
     }
     for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
-        const struct mdf_node *value = mdf_node_get(&entry->value, "value"); /* a parameter */
 
-        value = value != NULL ? value : &entry->value;
-        for (j = 0; j < sizeof attributes / sizeof *attributes; j++) {
-            if (strcmp(entry->key, attributes[j]) == 0 && value->kind == MDF_NODE_STRING &&
-                strcmp(value->as.string.bytes, id) == 0) {
-                return true;
-            }
-        }
-        if (names_body(&entry->value, id)) {
+        if (is_named_body(entry->key, &entry->value, id) || names_body(&entry->value, id)) {
             return true;
         }
     }

@@ -20,7 +20,21 @@ bool node_add_names(struct compiler *compiler, const struct mdf_node *node, stru
     return node == NULL || collect_names(compiler, node, names);
 }
 
-/* Notes the attributes of a definition's operator that are texts: a parameter of such a name is its text, not an expression. */
+/* The parameter that an attribute's text stands in: that of its name, or, of what stands in args, the one named there, unless
+ * that is the id of a graph. NULL: none. */
+static const char *text_parameter(const struct node_builder *builder, const struct mdf_definition *definition,
+                                  const struct mdf_schema_attribute *attribute)
+{
+    const struct mdf_node *given = definition->args != NULL ? mdf_node_get(definition->args, attribute->name) : NULL;
+    const char *named = given == NULL ? attribute->name : given->kind == MDF_NODE_STRING ? given->as.string.bytes : NULL;
+    bool is_id = given != NULL && named != NULL && attribute->type == MDF_ATTRIBUTE_GRAPH &&
+                 mdf_model_find_graph(builder->compiler->model, named) != NULL;
+
+    return named != NULL && !is_id && mdf_model_find_parameter(builder->node, named) < builder->node->n_parameters ? named : NULL;
+}
+
+/* Notes the parameters that are attributes of a definition's operator and texts, or ids of graphs: such a one is its text, not an
+ * expression. */
 static bool note_text_attributes(struct node_builder *builder, const struct mdf_definition *definition)
 {
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(builder->compiler, definition) : NULL;
@@ -28,10 +42,11 @@ static bool note_text_attributes(struct node_builder *builder, const struct mdf_
 
     for (i = 0; schema != NULL && i < schema->n_attributes; i++) {
         const struct mdf_schema_attribute *attribute = &schema->attributes[i];
+        bool is_text = attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
+                       attribute->type == MDF_ATTRIBUTE_TYPE || attribute->type == MDF_ATTRIBUTE_GRAPH;
+        const char *name = is_text ? text_parameter(builder, definition, attribute) : NULL;
 
-        if ((attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
-             attribute->type == MDF_ATTRIBUTE_TYPE) &&
-            name_table_add(&builder->text_attributes, &builder->compiler->scratch, attribute->name) == NULL) {
+        if (name != NULL && name_table_add(&builder->text_attributes, &builder->compiler->scratch, name) == NULL) {
             compile_out_of_memory(builder->compiler);
             return false;
         }

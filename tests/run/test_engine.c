@@ -65,6 +65,23 @@ static const struct good_case good_cases[] = {
     {NODE("\"parameters\": {\"type\": {\"value\": \"tensor(int64)\"}, \"o\": {\"function\": \"onnx::Optional\", \"args\": {}}}, "
           "\"output_ports\": {\"o\": {\"value\": \"o\"}}"),
      1, NAN, "o null"},
+    /* A body that is another graph, as a parameter; the graph that runs is that which has the body, not the body, also of lists.
+     */
+    {"{\"m\": {\"graphs\": {\"b\": {\"nodes\": {\"B\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"t\": {\"value\": \"s "
+     "* 2\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}}, \"g\": {\"nodes\": {\"n\": "
+     "{\"parameters\": {\"body\": {\"value\": \"b\"}, \"o\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": "
+     "[1]}}}, \"output_ports\": {\"o\": {\"value\": \"o\"}}}}}}}}",
+     1, NAN, "o 8"},
+    {"{\"id\": \"m\", \"graphs\": [{\"id\": \"b\", \"nodes\": {\"B\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"t\": "
+     "{\"value\": \"s * 2\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}}, {\"id\": "
+     "\"g\", \"nodes\": [{\"id\": \"n\", \"parameters\": [{\"id\": \"body\", \"value\": \"b\"}, {\"id\": \"o\", \"function\": "
+     "\"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": [1]}}], \"output_ports\": [{\"id\": \"o\", \"value\": \"o\"}]}]}]}",
+     1, NAN, "o 8"},
+    /* What args has is the attribute, and a parameter of its name then an expression as any other. */
+    {NODE("\"parameters\": {\"a\": {\"value\": 3}, \"kind\": {\"value\": \"edge\"}, \"mode\": {\"value\": \"a + 1\"}}, "
+          "\"functions\": {\"f\": {\"function\": \"onnx::Pad\", \"args\": {\"data\": [1.0, 2.0], \"pads\": [1, 1], \"mode\": "
+          "\"kind\"}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}, \"mode\": {\"value\": \"mode\"}}"),
+     1, NAN, "f [1.0, 1.0, 2.0, 2.0]; mode 4"},
     /* Time derivatives: none in the first evaluation; without dt the initial value each time. */
     {NODE("\"parameters\": {\"v\": {\"default_initial_value\": 8, \"time_derivative\": \"-v\"}}, \"output_ports\": {\"v\": "
           "{\"value\": \"v\"}}"),
@@ -336,6 +353,9 @@ static const struct {
     {NODE(OUT("1 / 0")), "division by zero"},
     {NODE("\"input_ports\": {\"i\": {\"shape\": [1000000, 1000000, 1000]}}, " OUT("i")), "can not be filled with zeros"},
     {NODE(LOOP("\"v_initial\": [\"x\"], \"body\": \"nowhere\"")), "the model has no graph 'nowhere'"},
+    {NODE("\"parameters\": {\"body\": {\"value\": \"nowhere\"}, \"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 1, "
+          "\"v_initial\": [1]}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}}"),
+     "the model has no graph 'nowhere'"},
     {NODE(LOOP("\"M\": 1, \"body\": \"g\"")), "uses itself as a body"},
     {NODE(LOOP("\"v_initial\": [\"x\"]")), "needs the attribute 'body'"},
     {NODE(LOOP("\"v_initial\": [\"x\"], \"body\": {\"nodes\": {\"s\": {\"input_ports\": {\"y\": {}}, \"output_ports\": {\"z\": "
