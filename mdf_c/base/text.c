@@ -137,10 +137,18 @@ static void use_point(char *text)
     }
 }
 
+/* Zeros, and what is no number. */
+static bool is_special(double value)
+{
+    return value == 0 || !isfinite(value);
+}
+
 static size_t format_special(double value, char *text)
 {
-    strcpy(text, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
-    return strlen(text);
+    const char *word = isnan(value) ? "NaN" : value != 0 ? "Infinity" : "0.0";
+
+    strcpy(text, signbit(value) && !isnan(value) ? "-" : "");
+    return strlen(strcat(text, word));
 }
 
 static size_t mark_as_real(char *text)
@@ -154,30 +162,6 @@ static size_t mark_as_real(char *text)
 
 /* ------------------------------------------------------------------ shortest digits */
 
-#if LDBL_MANT_DIG >= 64
-#define HAS_WIDE_REALS 1
-#else
-#define HAS_WIDE_REALS 0
-#endif
-
-#define SCALING_ERROR 0x1p-62L /* more than that of a product by a power of ten */
-
-enum { LEAST_POWER = -46, LARGEST_POWER = 46 };
-
-static long double power_of_ten(int exponent)
-{
-    static const long double powers[] = {
-        1e-46L, 1e-45L, 1e-44L, 1e-43L, 1e-42L, 1e-41L, 1e-40L, 1e-39L, 1e-38L, 1e-37L, 1e-36L, 1e-35L, 1e-34L, 1e-33L,
-        1e-32L, 1e-31L, 1e-30L, 1e-29L, 1e-28L, 1e-27L, 1e-26L, 1e-25L, 1e-24L, 1e-23L, 1e-22L, 1e-21L, 1e-20L, 1e-19L,
-        1e-18L, 1e-17L, 1e-16L, 1e-15L, 1e-14L, 1e-13L, 1e-12L, 1e-11L, 1e-10L, 1e-9L,  1e-8L,  1e-7L,  1e-6L,  1e-5L,
-        1e-4L,  1e-3L,  1e-2L,  1e-1L,  1e0L,   1e1L,   1e2L,   1e3L,   1e4L,   1e5L,   1e6L,   1e7L,   1e8L,   1e9L,
-        1e10L,  1e11L,  1e12L,  1e13L,  1e14L,  1e15L,  1e16L,  1e17L,  1e18L,  1e19L,  1e20L,  1e21L,  1e22L,  1e23L,
-        1e24L,  1e25L,  1e26L,  1e27L,  1e28L,  1e29L,  1e30L,  1e31L,  1e32L,  1e33L,  1e34L,  1e35L,  1e36L,  1e37L,
-        1e38L,  1e39L,  1e40L,  1e41L,  1e42L,  1e43L,  1e44L,  1e45L,  1e46L};
-
-    return powers[exponent - LEAST_POWER];
-}
-
 /* digits * 10^(exponent - n_digits + 1) */
 struct shortest {
     uint64_t digits;
@@ -186,67 +170,105 @@ struct shortest {
 
 /* What a number type is to the search for its digits. */
 struct precision {
-    int least_digits, most_digits;
-    long double slack; /* relative error that the search may have made, with room to spare */
-    bool (*reads_back)(long double candidate, long double value);
+    int significand_bits, least_digits, most_digits;
+    uint64_t limit; /* 10^most_digits */
 };
 
-static bool reads_back_float64(long double candidate, long double value)
+static const struct precision float64_precision = {DBL_MANT_DIG, DBL_DIG, 17, 100000000000000000};
+static const struct precision float32_precision = {FLT_MANT_DIG, FLT_DIG, 9, 1000000000};
+
+/* A number with most_digits digits before its point; distances are in 2^-FRACTION_BITS. */
+struct scaled {
+    uint64_t whole, fraction;
+    uint64_t half_spacing; /* the numbers that read back to it are nearer than this */
+};
+
+enum {
+    FRACTION_BITS = 16,
+    SCALING_ERROR = 512, /* of a power rounded to 64 bits: 10^17 / 2^64 * 2^FRACTION_BITS is 355; and bits that are cut off */
+    LEAST_POWER = -22
+};
+
+/* 10^k = word * 2^(floor(log2(10^k)) - 63) */
+static const uint64_t power_words[] = {
+    0xf1c90080baf72cb1, 0x971da05074da7bef, 0xbce5086492111aeb, 0xec1e4a7db69561a5, 0x9392ee8e921d5d07, 0xb877aa3236a4b449,
+    0xe69594bec44de15b, 0x901d7cf73ab0acd9, 0xb424dc35095cd80f, 0xe12e13424bb40e13, 0x8cbccc096f5088cc, 0xafebff0bcb24aaff,
+    0xdbe6fecebdedd5bf, 0x89705f4136b4a597, 0xabcc77118461cefd, 0xd6bf94d5e57a42bc, 0x8637bd05af6c69b6, 0xa7c5ac471b478423,
+    0xd1b71758e219652c, 0x83126e978d4fdf3b, 0xa3d70a3d70a3d70a, 0xcccccccccccccccd, 0x8000000000000000, 0xa000000000000000,
+    0xc800000000000000, 0xfa00000000000000, 0x9c40000000000000, 0xc350000000000000, 0xf424000000000000, 0x9896800000000000,
+    0xbebc200000000000, 0xee6b280000000000, 0x9502f90000000000, 0xba43b74000000000, 0xe8d4a51000000000, 0x9184e72a00000000,
+    0xb5e620f480000000, 0xe35fa931a0000000, 0x8e1bc9bf04000000, 0xb1a2bc2ec5000000, 0xde0b6b3a76400000, 0x8ac7230489e80000,
+    0xad78ebc5ac620000, 0xd8d726b7177a8000, 0x878678326eac9000, 0xa968163f0a57b400, 0xd3c21bcecceda100, 0x84595161401484a0,
+    0xa56fa5b99019a5c8, 0xcecb8f27f4200f3a, 0x813f3978f8940984, 0xa18f07d736b90be5, 0xc9f2c9cd04674edf, 0xfc6f7c4045812296,
+    0x9dc5ada82b70b59e, 0xc5371912364ce305, 0xf684df56c3e01bc7, 0x9a130b963a6c115c, 0xc097ce7bc90715b3, 0xf0bdc21abb48db20,
+    0x96769950b50d88f4, 0xbc143fa4e250eb31, 0xeb194f8e1ae525fd, 0x92efd1b8d0cf37be, 0xb7abc627050305ae, 0xe596b7b0c643c719,
+    0x8f7e32ce7bea5c70, 0xb35dbf821ae4f38c, 0xe0352f62a19e306f, 0x8c213d9da502de45};
+
+static uint64_t high_product(uint64_t a, uint64_t b, uint64_t *low)
 {
-    return (double)candidate == (double)value;
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t middle = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (uint32_t)middle;
+
+    *low = a * b;
+    return a_high * b_high + (middle >> 32) + (other >> 32);
 }
 
-static bool reads_back_float32(long double candidate, long double value)
+/* significand * 2^binary * 10^k; the significand has its upper bit set. */
+static struct scaled scale_by_power(uint64_t significand, int binary, int k, int significand_bits)
 {
-    return (float)candidate == (float)value;
+    uint64_t word = power_words[k - LEAST_POWER], low, high = high_product(word, significand, &low);
+    int shift = -1 - (k * 217706 >> 16) - binary; /* of the upper half of the product; log2(10) * 2^16 is 217,706 */
+    struct scaled scaled;
+
+    scaled.whole = high >> shift;
+    scaled.fraction = (high << (64 - shift) | low >> shift) >> (64 - FRACTION_BITS);
+    scaled.half_spacing = word >> (shift + significand_bits + 1 - FRACTION_BITS);
+    return scaled;
 }
 
-static const struct precision float64_precision = {DBL_DIG, 17, 0x1p-61L, reads_back_float64};
-static const struct precision float32_precision = {FLT_DIG, 9, 0x1p-55L, reads_back_float32};
-
-static int decimal_exponent(long double value)
+/* The fewest digits of a positive number of usual size that read back to it, the nearest ones of these. False: what the rounded
+ * power of ten leaves open would decide whether they do, or between two candidates. */
+static bool find_shortest(double value, const struct precision *precision, struct shortest *found)
 {
-    int binary, exponent;
+    uint64_t bits, significand, unit = 1, past, rest, distance, reach;
+    int binary, exponent, n;
+    struct scaled scaled;
 
-    frexpl(value, &binary);
-    exponent = (int)floor((binary - 1) * 0.30102999566398120);
-    exponent += value >= power_of_ten(exponent + 1);
-    return exponent - (value < power_of_ten(exponent));
-}
-
-/* The fewest digits of a positive number of usual size that read back to it, the nearest ones of these. All is computed in long
- * double, whose error is a small part of the number's own spacing: a candidate counts only where the whole range of that error
- * reads back, and where the number lies in the middle between two within that range, neither does. False: not decided. */
-static bool find_shortest(long double value, const struct precision *precision, struct shortest *found)
-{
-    const long double unit = 1 / LDBL_EPSILON; /* no fractions beside it */
-    int exponent, n;
-    long double scaled, whole, candidate;
-    bool low, high;
-
-    if (!HAS_WIDE_REALS || value < 1e-20L || value > 1e20L) {
+    if (!(value > 1e-29 && value < 1e29)) {
         return false;
     }
-    exponent = decimal_exponent(value);
-    for (n = precision->least_digits; n <= precision->most_digits; n++) {
-        scaled = value * power_of_ten(n - 1 - exponent);
-        whole = scaled + unit - unit;
-        candidate = whole * power_of_ten(exponent - n + 1);
-        low = precision->reads_back(candidate * (1 - precision->slack), value);
-        high = precision->reads_back(candidate * (1 + precision->slack), value);
-        if (low != high || (low && fabsl(fabsl(scaled - whole) - 0.5L) <= scaled * SCALING_ERROR)) {
+    memcpy(&bits, &value, sizeof bits);
+    significand = bits << (64 - DBL_MANT_DIG) | UINT64_C(1) << 63;
+    binary = (int)(bits >> (DBL_MANT_DIG - 1)) + DBL_MIN_EXP - 1;
+    exponent = (binary - 1) * 78913 >> 18; /* log10(2) * 2^18; of the power of two: it may be one less than the number's */
+    scaled = scale_by_power(significand, binary - 64, precision->most_digits - 1 - exponent, precision->significand_bits);
+    if (scaled.whole >= precision->limit) {
+        exponent++;
+        scaled = scale_by_power(significand, binary - 64, precision->most_digits - 1 - exponent, precision->significand_bits);
+    }
+    for (n = precision->most_digits; n > precision->least_digits; n--) {
+        unit *= 10;
+    }
+    for (; n <= precision->most_digits; n++, unit /= 10) {
+        past = (scaled.whole % unit << FRACTION_BITS) + scaled.fraction;
+        rest = (unit << FRACTION_BITS) - past;
+        distance = past < rest ? past : rest;
+        /* below a power of two, numbers are twice as close */
+        reach = past < rest && significand == UINT64_C(1) << 63 ? scaled.half_spacing / 2 : scaled.half_spacing;
+        if (distance > reach + SCALING_ERROR) {
+            continue;
+        }
+        if (distance + SCALING_ERROR > reach || rest - distance + past - distance <= 2 * SCALING_ERROR) {
             return false;
         }
-        if (low) {
-            found->n_digits = n;
-            found->exponent = exponent;
-            found->digits = (uint64_t)whole;
-            if (found->digits >= (uint64_t)power_of_ten(n)) { /* 9.99 rounded up to 10.0 */
-                found->digits /= 10;
-                found->exponent++;
-            }
-            return true;
+        found->n_digits = n;
+        found->exponent = exponent;
+        found->digits = scaled.whole / unit + (rest < past);
+        if (found->digits >= precision->limit / unit) { /* 9.99 rounded up to 10.0 */
+            found->digits /= 10;
+            found->exponent++;
         }
+        return true;
     }
     return false;
 }
@@ -274,7 +296,12 @@ static size_t write_shortest(const struct shortest *number, bool negative, char 
             memcpy(out, digits + 1, (size_t)n - 1);
             out += n - 1;
         }
-        return (size_t)(out - text) + (size_t)snprintf(out, 8, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+        *out++ = 'e';
+        *out++ = exponent < 0 ? '-' : '+';
+        *out++ = (char)('0' + abs(exponent) / 10);
+        *out++ = (char)('0' + abs(exponent) % 10);
+        *out = '\0';
+        return (size_t)(out - text);
     }
     for (i = exponent < 0 ? exponent : 0; i < n || i <= exponent + 1; i++) {
         if (i == exponent + 1) {
@@ -293,10 +320,10 @@ size_t mdf_format_float64(double value, char text[MDF_NUMBER_TEXT_SIZE])
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     struct shortest shortest;
 
-    if (!isfinite(value)) {
+    if (is_special(value)) {
         return format_special(value, text);
     }
-    if (find_shortest(fabsl((long double)value), &float64_precision, &shortest)) {
+    if (find_shortest(fabs(value), &float64_precision, &shortest)) {
         return write_shortest(&shortest, value < 0, text);
     }
     for (; digits <= 17; digits++) {
@@ -313,10 +340,10 @@ size_t mdf_format_float32(float value, char text[MDF_NUMBER_TEXT_SIZE])
     int digits = fabsf(value) < FLT_MIN ? 1 : FLT_DIG;
     struct shortest shortest;
 
-    if (!isfinite(value)) {
+    if (is_special(value)) {
         return format_special(value, text);
     }
-    if (find_shortest(fabsl((long double)value), &float32_precision, &shortest)) {
+    if (find_shortest(fabs((double)value), &float32_precision, &shortest)) {
         return write_shortest(&shortest, value < 0, text);
     }
     for (; digits <= 9; digits++) {

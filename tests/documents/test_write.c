@@ -3,6 +3,7 @@
 #include "tests/support/failing_allocator.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -422,28 +423,47 @@ Test(write, save_file_leaves_nothing_behind)
 
 /* ------------------------------------------------------------------ digits of numbers */
 
+static void expect_text(const char *got, int digits, int most_digits, double number, bool is_float32)
+{
+    char want[MDF_NUMBER_TEXT_SIZE];
+
+    do {
+        snprintf(want, sizeof want, "%.*g", digits, number);
+    } while ((is_float32 ? (double)strtof(want, NULL) : strtod(want, NULL)) != number && digits++ < most_digits);
+    strcat(want, strpbrk(want, ".e") == NULL ? ".0" : "");
+    cr_assert_str_eq(got, want);
+}
+
+/* The C library's text of the fewest digits that read back, for the number and for the float32 next to it. */
+static void expect_shortest(double number)
+{
+    char got[MDF_NUMBER_TEXT_SIZE];
+
+    mdf_format_float64(number, got);
+    expect_text(got, 15, 17, number, false);
+    mdf_format_float32((float)number, got);
+    expect_text(got, 6, 9, (double)(float)number, true);
+}
+
 /* The C library's digits for the least precision that reads back: the nearest ones. Fractions of all sizes; quarters beside 2^50,
  * which lie in the middle between two texts. */
 Test(write, digits_are_the_fewest_and_the_nearest)
 {
     uint64_t drawn = 88172645463325252;
 
-    for (int i = 0; i < 20000; i++) {
-        char got[MDF_NUMBER_TEXT_SIZE], want[MDF_NUMBER_TEXT_SIZE];
-        int digits = 15;
-        double number;
-
+    for (int i = 0; i < 5000; i++) {
         drawn ^= drawn << 13;
         drawn ^= drawn >> 7;
         drawn ^= drawn << 17;
-        number = i % 2 == 0 ? (double)(drawn >> 11) * 0x1p-53 : (double)(drawn >> 12) / 4;
-        mdf_format_float64(number, got);
-        do {
-            snprintf(want, sizeof want, "%.*g", digits, number);
-        } while (strtod(want, NULL) != number && digits++ < 17);
-        strcat(want, strpbrk(want, ".e") == NULL ? ".0" : "");
-        cr_assert_str_eq(got, want);
+        expect_shortest(i % 2 == 0 ? (double)(drawn >> 11) * 0x1p-53 : (double)(drawn >> 12) / 4);
+        expect_shortest(ldexp((double)(drawn >> 11), (int)(drawn % 210) - 160)); /* past both ends of what find_shortest decides */
     }
+    for (int exponent = -125; exponent < 128; exponent++) { /* where the numbers below are closer than those above */
+        expect_shortest(ldexp(1, exponent));
+        expect_shortest(nextafter(ldexp(1, exponent), 0));
+    }
+    expect_shortest(0.0);
+    expect_shortest(-0.0);
 }
 
 /* ------------------------------------------------------------------ memory that runs out */
