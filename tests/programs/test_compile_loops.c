@@ -77,6 +77,17 @@ Test(compile_loops, extremes_are_found_in_two_steps)
     free(output);
 }
 
+/* The totals of a row begin, take few products, and are used in one loop over the row. */
+Test(compile_loops, totals_of_small_products_stay_in_registers)
+{
+    char *output = compile_source_of("tests/data/compile/small_products.yaml");
+
+    cr_expect_eq(count_words(output, "0;\n            float total = sum[j];"), 1u, "%s", output);
+    cr_expect(strstr(output, "sum[j] = total;\n            const float t_5 = fabsf(sum[j]);") != NULL, "%s", output);
+    cr_expect(strstr(output, "s->n_c[i * 10 + 9] * s->n_d[j + 9 * 3];") != NULL, "%s", output);
+    free(output);
+}
+
 /* A sum of few numbers is written out also where something is stored along them, which is stored between one another; but not of
  * quotients, which would be made twice. */
 Test(compile_loops, sums_are_written_out_beside_what_is_stored)

@@ -121,6 +121,9 @@ static inline bool has_depths(const struct nest_text *text, size_t step)
 /* Ends the loop over the vector axis that is open; or goes into one, or out of it, as a step wants. */
 void nest_text_close_group(struct nest_text *text);
 void nest_text_enter(struct nest_text *text, size_t step);
+/* In front of what is written out of a loop within one over the vector axis, or behind it: that takes in what stands around. Not
+ * where it keeps something for that, or finds items by an index that is the same all along it, which is looked at in front. */
+void nest_text_leave(struct nest_text *text, const struct nest_event *opens);
 /* What a register is called here, and its element in its array. */
 const char *nest_text_operand(struct nest_text *text, size_t step);
 const char *nest_text_kept(struct nest_text *text, size_t step);

@@ -95,6 +95,23 @@ void nest_text_enter(struct nest_text *text, size_t step)
     }
 }
 
+void nest_text_leave(struct nest_text *text, const struct nest_event *opens)
+{
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
+        bool is_kept_here = text->registers[i].array != NULL && text->registers[i].name != NULL;
+
+        if (is_kept_here || (step_of(text, i)->kind == MDF_NEST_LOAD && step_of(text, i)->view.at != MDF_NEST_NONE)) {
+            nest_text_close_group(text);
+            return;
+        }
+    }
+    for (; opens->kind != NEST_CLOSE; opens++) {
+        if (opens->kind == NEST_COMPUTE) {
+            text->registers[opens->index].name = NULL;
+        }
+    }
+}
+
 static void open_tile(struct nest_text *text)
 {
     size_t vector = text->plan->vector;

@@ -101,6 +101,6 @@ bool nest_text_write_pairs(struct nest_text *text, const struct nest_event *open
                         totals[0]);
     }
     text->is_several = false;
-    nest_text_close_group(text);
+    nest_text_leave(text, opens);
     return done;
 }

@@ -2,11 +2,12 @@
  *
  * Totals of the vector axis are arrays. Where a loop around does nothing but add to them, a run of it takes several of its
  * indices: a total is then loaded and stored once for all of these, which go into it one after the other, as they would one at a
- * time. Where it does nothing but store few elements of one array side by side, those of the next index of the vector axis behind
- * them, it takes all of them: compilers store whole vectors then. */
+ * time; of few indices all, in one loop with what begins the totals and what is made of them. Where it does nothing but store few
+ * elements of one array side by side, those of the next index of the vector axis behind them, it takes all of them: compilers
+ * store whole vectors then. */
 #include "mdf_c/source/nests/nest_text.h"
 
-enum { SEVERAL = 4, SEVERAL_OF_MANY = 2, MANY_TOTALS = 5, FEW_ELEMENTS = 64, MOST_EVENTS_OF_SEVERAL = 32 };
+enum { SEVERAL = 4, SEVERAL_OF_MANY = 2, MANY_TOTALS = 5, FEW_ELEMENTS = 64, SHORT_ROW = 16, MOST_EVENTS_OF_SEVERAL = 32 };
 
 /* Whether a step can stand in the loop over the vector axis, again for each index of a loop around. */
 static bool can_repeat(const struct nest_text *text, size_t step)
@@ -127,7 +128,7 @@ static bool write_indices(struct nest_text *text, const struct nest_event *opens
     text->axes[opens->index].index = index;
     move_totals(text, opens, false);
     text->is_several = false;
-    nest_text_close_group(text);
+    nest_text_leave(text, opens);
     return done;
 }
 
@@ -147,10 +148,16 @@ static bool write_open(struct nest_text *text, const struct nest_event *opens, s
     return done;
 }
 
+/* Whether all indices of a loop are written one behind the other. The totals of a short row then never leave the registers. */
+static bool is_written_out(const struct nest_text *text, size_t n, size_t several)
+{
+    return tile_length(text) <= SHORT_ROW ? n <= 3 * several : n < 2 * several;
+}
+
 bool nest_text_write_several(struct nest_text *text, const struct nest_event *opens)
 {
     size_t several = count_several(text, opens), n = text->nest->extents[opens->index],
-           whole = n < 2 * several ? 0 : n - n % several;
+           whole = is_written_out(text, n, several) ? 0 : n - n % several;
     bool done = true;
     uint8_t depths[MDF_NEST_MOST_STEPS + 1];
 
@@ -165,7 +172,7 @@ bool nest_text_write_several(struct nest_text *text, const struct nest_event *op
         nest_text_close(text);
     }
     if (done && whole < n) {
-        nest_text_close_group(text);
+        nest_text_leave(text, opens);
         done = write_indices(text, opens, false, whole, n - whole);
     }
     return done;
