@@ -284,6 +284,20 @@ static void emit_merges(struct emission *emission, const struct mdf_lowered_if *
     }
 }
 
+/* Whether there is any code between the end of one branch, which is looked at, and that of both. */
+static bool has_other_branch(const struct emission *emission)
+{
+    const struct step *next = &emission->steps[emission->at + 1];
+    const struct mdf_lowered_if *branches = next->op != NULL && next->kind == STEP_END_IF ? next->op->of.branches : NULL;
+    size_t i;
+
+    for (i = 0; branches != NULL && i < branches->n_merges && emission->lowered->values[branches->merges[i].out].is_scalar &&
+                !emission_copies(emission, branches->merges[i].out, branches->merges[i].otherwise);
+         i++) {
+    }
+    return branches == NULL || i < branches->n_merges;
+}
+
 static void emit_step(struct emission *emission, struct step *step)
 {
     struct assembler *assembler = emission->assembler;
@@ -300,7 +314,9 @@ static void emit_step(struct emission *emission, struct step *step)
     case STEP_ELSE:
         emit_merges(emission, step->op->of.branches, true);
         step->labels[1] = new_label(assembler);
-        assemble_jump(assembler, step->labels[1]);
+        if (has_other_branch(emission)) {
+            assemble_jump(assembler, step->labels[1]);
+        }
         bind_label(assembler, emission->steps[partner->partner].labels[0]);
         break;
     case STEP_END_IF:

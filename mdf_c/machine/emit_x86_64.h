@@ -71,8 +71,9 @@ struct life {
     bool is_input;
     uint32_t group;                  /* the leader's id; the leader's own is itself */
     uint32_t start, end;             /* step * N_MOMENTS + moment; start UINT32_MAX: never written */
+    uint32_t body_end;               /* of a loop's state: its end but for what reads it behind the loop; else `end` */
     uint32_t group_start, group_end; /* of a leader */
-    uint32_t last_use, use_before;   /* the last two places where it is read; 0: none */
+    uint32_t last_use, use_before;   /* the last two places up to body_end where it is read; 0: none */
     uint32_t state;                  /* of a group: the number, from 1 on, of the loop's state that its register is; 0: of none */
     uint32_t state_end;              /* where that state goes on */
     uint32_t becomes;                /* the number of the state that it is next */
@@ -231,6 +232,8 @@ void emission_load_real(struct emission *emission, mdf_lowered_id id, uint8_t nu
 uint8_t emission_target(const struct emission *emission, mdf_lowered_id id, uint8_t scratch);
 void emission_finish(struct emission *emission, mdf_lowered_id id, uint8_t number);
 void emission_copy(struct emission *emission, mdf_lowered_id target, mdf_lowered_id source);
+/* Whether that is any instruction: not where they lie in one place. */
+bool emission_copies(const struct emission *emission, mdf_lowered_id target, mdf_lowered_id source);
 /* Brings a scalar to its own cell, for C functions; takes it from there. */
 void emission_publish(struct emission *emission, mdf_lowered_id id);
 void emission_fetch(struct emission *emission, mdf_lowered_id id);

@@ -215,6 +215,18 @@ static void note_use(struct life *life, uint32_t at)
     }
 }
 
+/* Whether a place is behind the loop whose state a value is: what reads it there reads what the state was next, at last. */
+static bool is_behind_loop(const struct life *life, uint32_t at)
+{
+    return life->state != 0 && at / N_MOMENTS > life->state_end / N_MOMENTS;
+}
+
+/* How often a place in so many loops is gone through, about. */
+static float weight_of(size_t depth)
+{
+    return (float)(UINT64_C(1) << 3 * (depth < LARGEST_DEPTH_WEIGHED ? depth : LARGEST_DEPTH_WEIGHED));
+}
+
 static void live(struct emission *emission, mdf_lowered_id id, enum moment moment)
 {
     struct life *life = &emission->lives[id];
@@ -227,10 +239,15 @@ static void live(struct emission *emission, mdf_lowered_id id, enum moment momen
     if (moment == DEFINITION) {
         life->end = life->end > at ? life->end : at;
     } else {
-        note_use(life, at);
         use(emission, life, at);
     }
-    life->weight += (float)(UINT64_C(1) << 3 * depth);
+    if (moment != DEFINITION && !is_behind_loop(life, at)) {
+        note_use(life, at);
+    }
+    if (!is_behind_loop(life, at)) {
+        life->body_end = life->end;
+    }
+    life->weight += weight_of(depth);
     life->depth = life->depth > depth ? life->depth : (uint8_t)depth;
 }
 
@@ -263,6 +280,16 @@ static void unify(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
     }
 }
 
+/* A value's place is its group's: what a merge or a loop's end would move is there. What that was thought to need, `n` times at a
+ * step, is not. */
+static void save_moves(struct emission *emission, mdf_lowered_id id, uint32_t at, unsigned n)
+{
+    struct life *life = &emission->lives[leader_of(emission, id)];
+    float saved = (float)n * weight_of(emission->steps[at].depth);
+
+    life->weight = life->weight > 2 * saved ? life->weight - saved : life->weight / 2;
+}
+
 /* What a branch makes, and nothing needs besides the merge, is made where the result lies. `first` and `last` are the steps
  * around the branch. */
 static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t last)
@@ -275,6 +302,7 @@ static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lower
     }
     life->merged_at = last;
     unify(emission, out, value);
+    save_moves(emission, out, last, 2);
 }
 
 /* A value from before the branches that nothing needs behind the merge lies where the result lies, unless it is still read once
@@ -286,11 +314,12 @@ static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowere
     const struct life *group = &emission->lives[leader_of(emission, value)];
 
     if (life->kind == LIFE_NONE || life->kind != result->kind || life->is_input || life->start == nowhere ||
-        life->start >= position(first, USE) || life->end != position(at, LATE) || life->merged_at == at || result->n_uses == 0) {
+        life->start >= position(first, USE) || life->body_end != position(at, LATE) || life->merged_at == at ||
+        result->n_uses == 0) {
         return;
     }
     target = &emission->lives[leader_of(emission, out)];
-    if (target == group || group->group_end != life->end || target->group_start <= position(first, AFTER) ||
+    if (target == group || group->group_end != life->body_end || target->group_start <= position(first, AFTER) ||
         life->use_before >= target->group_start || (target->state != 0 && target->state != group->state) ||
         (group->state != 0 && result->becomes != group->state && result->end >= group->state_end)) {
         return;
@@ -299,6 +328,7 @@ static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowere
     target->state = group->state;
     target->state_end = group->state_end;
     unify(emission, out, value);
+    save_moves(emission, out, at, 2);
 }
 
 /* Numbers the states of all loops. */
@@ -331,10 +361,14 @@ static void unify_states(struct emission *emission, const struct step *step, uin
         if (life->kind == LIFE_NONE || life->n_uses == 0) {
             continue;
         }
-        if (next_group->kind == life->kind && next_group->group_start != nowhere && life->end < next_group->group_start) {
+        if (next_group->kind == life->kind && next_group->group_start != nowhere && life->body_end < next_group->group_start) {
             unify(emission, parameter, next);
         }
-        extend(&emission->lives[leader_of(emission, parameter)], position(step->partner, DEFINITION), position(at, AFTER));
+        if (leader_of(emission, parameter) == leader_of(emission, next)) {
+            save_moves(emission, parameter, at, 1);
+        }
+        extend(&emission->lives[leader_of(emission, parameter)], position(step->partner, DEFINITION),
+               life->end > position(at, AFTER) ? life->end : position(at, AFTER));
     }
 }
 
@@ -345,9 +379,8 @@ static void unify_all(struct emission *emission)
 
     for (i = 0; i < emission->n_lives; i++) {
         emission->lives[i].group_start = emission->lives[i].start;
-        emission->lives[i].group_end = emission->lives[i].end;
+        emission->lives[i].group_end = emission->lives[i].body_end; /* more behind their loops: unify_states */
     }
-    number_states(emission);
     for (at = 0; at < emission->n_steps; at++) {
         const struct step *step = &emission->steps[at];
 
@@ -377,6 +410,7 @@ bool emission_find_lives(struct emission *emission)
     emission_find_arrays(emission);
     visit_all(emission, count);
     defer_conditions(emission);
+    number_states(emission);
     visit_all(emission, live);
     unify_all(emission);
     return true;

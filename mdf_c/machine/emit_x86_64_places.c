@@ -149,12 +149,23 @@ void emission_finish(struct emission *emission, mdf_lowered_id id, uint8_t numbe
     }
 }
 
+bool emission_copies(const struct emission *emission, mdf_lowered_id target, mdf_lowered_id source)
+{
+    return emission->lives[target].n_uses > 0 &&
+           (emission_is_constant(emission, source) || emission->lives[target].group != emission->lives[source].group);
+}
+
 void emission_copy(struct emission *emission, mdf_lowered_id target, mdf_lowered_id source)
 {
     uint8_t number;
 
-    if (emission->lives[target].n_uses == 0 ||
-        (!emission_is_constant(emission, source) && emission->lives[target].group == emission->lives[source].group)) {
+    if (!emission_copies(emission, target, source)) {
+        return;
+    }
+    if (place_of(emission, target)->number == NO_REGISTER) { /* from its register, if it has one */
+        number =
+            is_real(emission, target) ? emission_real(emission, source, SCRATCH_REAL) : emission_general(emission, source, RAX);
+        emission_finish(emission, target, number);
         return;
     }
     if (is_real(emission, target)) {

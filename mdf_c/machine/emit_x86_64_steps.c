@@ -427,8 +427,8 @@ static void visit_end_loop(struct emission *emission, visitor visit, const struc
     const struct mdf_lowered_loop *loop = plan.loop;
     size_t i;
 
-    if (plan.counts) {
-        visit(emission, plan.counter, AFTER);
+    for (i = 0; plan.counts && i < 3; i++) {
+        visit(emission, plan.counter, AFTER); /* read and written as it goes on, compared */
     }
     if (plan.bound != MDF_LOWERED_NONE) {
         visit_read(emission, visit, plan.bound, AFTER);

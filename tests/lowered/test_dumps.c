@@ -737,6 +737,23 @@ Test(dumps, an_index_that_nobody_needs)
               "%s", outcome->errors);
 }
 
+/* A state that is read behind its loop lies where what it becomes does, which an If in the body may leave as it was: in machine
+ * code a sum is one addition, and nothing jumps over an empty branch. */
+Test(dumps, states_that_are_read_behind_their_loops)
+{
+    static const char model[] = "bench/models/every_n_calls.yaml";
+    const struct cli_outcome *outcome;
+
+    expect_plain(model, 40, "");
+    outcome = cli_call("mdf-run %s -n 40 --dump machine | sed -n '/^evaluations in a row/,$p' | sed '/^node /,$d'", model);
+    if (strstr(outcome->output, "add_exact") != NULL) {
+        outcome = cli_call("mdf-run %s -n 40 --dump machine | sed -n '/^evaluations in a row/,$p' | sed '/^node /,$d' | "
+                           "grep -A 1 -E 'add_exact|^else' | grep -cE '^  [0-9a-f]{4}  (4. (03|83) |.*e9 )'",
+                           model);
+        cr_expect_str_eq(outcome->output, "3\n", "%s", outcome->output);
+    }
+}
+
 /* In place of JSON, which the output file still gets; behind the schedule. */
 Test(dumps, explanation)
 {
