@@ -533,10 +533,12 @@ static double sum_in_parts(size_t n, const float *powers)
     return parts[0];
 }
 
+enum { MOST_POWERS = 2100 };
+
 /* Subnormal powers and none at all, one NaN of either sign at each place, infinities. */
 static void check_sum_of_powers(const struct mdf_vector_math *math, size_t n, const float *x)
 {
-    float shift = math->largest(n, x), y[100], powers[100];
+    float shift = math->largest(n, x), y[MOST_POWERS], powers[MOST_POWERS];
     double sum, expected;
 
     for (size_t i = 0; i < n; i++) {
@@ -568,6 +570,26 @@ Test(vector_math, sums_of_powers_are_those_of_conversions)
         }
         x[0] = 0;
         x[i * 7 % n] = odd[i / 2 / 99];
+        check_sum_of_powers(all[i % 2], n, x);
+    }
+}
+
+/* More than are made at a time; among them a NaN whose lowest digits are not 0. */
+Test(vector_math, sums_of_many_powers)
+{
+    static const size_t lengths[] = {1023, 1024, 1025, 1040, 2048, 2100};
+    const struct mdf_vector_math *all[] = {&mdf_vector_math_plain, mdf_vector_math()};
+    float x[MOST_POWERS];
+
+    for (size_t i = 0; i < 2 * 3 * sizeof lengths / sizeof *lengths; i++) {
+        size_t n = lengths[i / 6];
+
+        for (size_t k = 0; k < n; k++) {
+            x[k] = sinf((float)k) * 20;
+        }
+        if (i / 2 % 3 != 0) {
+            x[(i / 2 % 3 == 1 ? 500 : n - 1)] = nanf("0x1ff");
+        }
         check_sum_of_powers(all[i % 2], n, x);
     }
 }

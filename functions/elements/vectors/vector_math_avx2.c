@@ -25,7 +25,7 @@
 #define LARGER(x, y) (VECTOR) _mm256_max_ps((__m256)(x), (__m256)(y))
 #define FUSED(a, b, c) (VECTOR) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
 #define ANY(mask) (_mm256_movemask_ps((__m256)(mask)) != 0)
-#define FIRSTS(pairs) _mm256_mul_epu32((__m256i)(pairs), _mm256_set1_epi64x(1 << 29))
+#define WIDENED(x) _mm256_cvtps_pd(_mm_loadu_ps(x))
 #define FLOAT64_NAME(x) x##_avx2_float64
 #define MATH
 #include "functions/elements/vectors/vector_math.inc"

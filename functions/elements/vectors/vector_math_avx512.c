@@ -14,7 +14,7 @@
 #define SCALE(y, n) (VECTOR) _mm512_scalef_ps((__m512)(y), (__m512)((n)-12582912.0f))
 #define FUSED(a, b, c) (VECTOR) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define ANY(mask) (_mm512_movepi32_mask((__m512i)(mask)) != 0)
-#define FIRSTS(pairs) _mm512_mul_epu32((__m512i)(pairs), _mm512_set1_epi64(1 << 29))
+#define WIDENED(x) _mm512_cvtps_pd(_mm256_loadu_ps(x))
 #define FLOAT64_NAME(x) x##_avx512_float64
 #define MATH
 #include "functions/elements/vectors/vector_math.inc"
