@@ -39,6 +39,30 @@ static const struct {
     {"numpy.trapezoid(a, [1, 5], axis=0)", "[8.0, 14.0]"},
     {"numpy.trapezoid(a, a, axis=0)", "[4.0, 10.5]"},
     {"numpy.trapezoid(a, dx=0.5)", "[0.75, 2.0]"},
+    {"numpy.var(u, ddof=1)", "50.33333333333333"},
+    {"numpy.std(n)", "0.9428090415820634"},
+    {"a.std(0, keepdims=True)", "[[1.0, 1.5]]"},
+    {"numpy.var(u, ddof=3)", "Infinity"},
+    {"numpy.average(a, 0)", "[2.0, 3.5]"},
+    {"numpy.average(u, weights=v)", "-4.157894736842105"},
+    {"numpy.average(a, 1, [3, 1], True)", "[[1.25], [3.5]]"},
+    {"numpy.nanmean(z)", "2.5"},
+    {"numpy.nanmean([z, z * 3], 0)", "[2.0, NaN, 8.0]"},
+    {"numpy.nanvar(z, ddof=1)", "4.5"},
+    {"numpy.nanvar(z, ddof=2)", "NaN"},
+    {"numpy.nanstd(z)", "1.5"},
+    {"numpy.inner(a, u[:2])", "[-10.0, -22.0]"},
+    {"numpy.inner(a, a)", "[[5.0, 13.0], [13.0, 34.0]]"},
+    {"numpy.inner(2, u)", "[12.0, -16.0, 2.0]"},
+    {"numpy.kron(a, [[1, 10]])", "[[1.0, 10.0, 2.0, 20.0], [3.0, 30.0, 5.0, 50.0]]"},
+    {"numpy.kron(n, a).shape", "[2, 6]"},
+    {"numpy.kron(3, 2)", "6"},
+    {"numpy.cross(u, v)", "[-13.0, -7.0, 22.0]"},
+    {"numpy.tensordot(a, a)", "39.0"},
+    {"numpy.tensordot(a, u, 0).shape", "[2, 2, 3]"},
+    {"numpy.tensordot(a, a, [[1], [0]])", "[[7.0, 12.0], [18.0, 31.0]]"},
+    {"numpy.tensordot(a, a, ([0, 1], [1, 0]))", "38.0"},
+    {"numpy.moveaxis([a, a], [0, 2], [1, 0])", "[[[1.0, 3.0], [1.0, 3.0]], [[2.0, 5.0], [2.0, 5.0]]]"},
     {"numpy.isin(u, [6, 2])", "[true, false, false]"},
     {"numpy.isin([[1, 2]], v, invert=True)", "[[true, true]]"},
 };
@@ -70,12 +94,29 @@ Test(written_out, gives_what_numpy_does)
 /* What is wrong is told of what they are written out as, where the call stands. */
 Test(written_out, an_error_stands_at_the_call)
 {
-    struct engine engine;
+    static const struct {
+        const char *expression, *message;
+    } faults[] = {
+        {"1 + numpy.trace(u, shift=1)", "numpy.trace has no argument 'shift'"},
+        {"numpy.average(u, weights=u - u)", "division by zero"},
+        {"numpy.average(u, weights=[1, 2])", "input 'index' is nothing"},
+        {"numpy.cross(u[:2], u[:2])", "2 elements do not fit"},
+        {"numpy.tensordot(u, u[:1], 1)", "does not broadcast"},
+        {"numpy.tensordot(u[:1], u, 1)", "does not broadcast"},
+        {"numpy.moveaxis([u], [0, 0], [0, 1])", "an axis is named twice"},
+        {"numpy.moveaxis([u], [0, 1], [1])", "2 axes for 1 places"},
+    };
 
-    cr_expect_not(engine_begin(&engine,
-                               "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"u\": {\"value\": 1.0}}, "
-                               "\"output_ports\": {\"y\": {\"value\": \"1 + numpy.trace(u, shift=1)\"}}}}}}}}",
-                               NULL));
-    cr_expect(strstr(engine.error.message, "numpy.trace has no argument 'shift'") != NULL, "%s", engine.error.message);
-    engine_end(&engine);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char text[500];
+        struct engine engine;
+
+        snprintf(text, sizeof text,
+                 "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"u\": {\"value\": [1.0, 2.0, 4.0]}}, "
+                 "\"output_ports\": {\"y\": {\"value\": \"%s\"}}}}}}}}",
+                 faults[i].expression);
+        cr_expect_not(engine_begin(&engine, text, NULL) && engine_evaluate(&engine, 1) == MDF_OK);
+        cr_expect(strstr(engine.error.message, faults[i].message) != NULL, "%s: %s", faults[i].expression, engine.error.message);
+        engine_end(&engine);
+    }
 }

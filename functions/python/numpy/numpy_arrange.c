@@ -72,22 +72,6 @@ bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const 
     return elements != NULL;
 }
 
-/* `target` becomes the array with its axis `from` moved to `to`. */
-static bool move_axis(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t from, size_t to)
-{
-    int64_t *order = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, array->rank + 1), next = 0;
-    size_t axis;
-
-    if (order == NULL) {
-        return false;
-    }
-    for (axis = 0; axis < array->rank; axis++) {
-        next += next == (int64_t)from;
-        order[axis] = axis == to ? (int64_t)from : next++;
-    }
-    return mdf_numpy_transpose(call, target, array, order);
-}
-
 /* ------------------------------------------------------------------ shapes */
 
 /* Fills in a size of -1; false with the error set where the sizes do not fit. */
@@ -356,12 +340,58 @@ static bool run_swapaxes(struct mdf_call *call)
     return order != NULL && mdf_numpy_transpose(call, mdf_call_target(call, 0), array, order);
 }
 
+/* One axis, or several: order[to] becomes from; -1 elsewhere. */
+static bool place_axes(struct mdf_call *call, size_t rank, int64_t *order)
+{
+    size_t n, n_places, i, axis, from, to;
+    const int64_t *axes = mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
+    const int64_t *places = axes == NULL ? NULL : mdf_python_integers(call, 2, MDF_SLOT_OPERANDS + 2, &n_places);
+
+    if (places == NULL || n != n_places) {
+        return places != NULL && mdf_call_error(call, MDF_VALUE, "%zu axes for %zu places", n, n_places);
+    }
+    for (axis = 0; axis < rank; axis++) {
+        order[axis] = -1;
+    }
+    for (i = 0; i < n; i++) {
+        if (!mdf_call_axis(call, axes[i], rank, &from) || !mdf_call_axis(call, places[i], rank, &to)) {
+            return false;
+        }
+        for (axis = 0; axis < rank; axis++) {
+            if (order[axis] == (int64_t)from || (axis == to && order[axis] >= 0)) {
+                return mdf_call_error(call, MDF_VALUE, "an axis is named twice");
+            }
+        }
+        order[to] = (int64_t)from;
+    }
+    return true;
+}
+
+static bool is_placed(const int64_t *order, size_t rank, size_t axis)
+{
+    for (size_t i = 0; i < rank; i++) {
+        if (order[i] == (int64_t)axis) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool run_moveaxis(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t from, to;
+    int64_t *order = array == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank);
+    size_t axis, next = 0;
 
-    return array != NULL && read_two_axes(call, array, &from, &to) && move_axis(call, mdf_call_target(call, 0), array, from, to);
+    if (order == NULL || !place_axes(call, array->rank, order)) {
+        return false;
+    }
+    for (axis = 0; axis < array->rank; axis++) {
+        for (; order[axis] < 0; next++) {
+            order[axis] = is_placed(order, array->rank, next) ? -1 : (int64_t)next;
+        }
+    }
+    return mdf_numpy_transpose(call, mdf_call_target(call, 0), array, order);
 }
 
 /* ------------------------------------------------------------------ order along axes */

@@ -44,7 +44,7 @@ static bool norm_vectors(struct mdf_call *call, size_t slot, const struct mdf_va
     for (i = 0; powers != NULL && i < array->length; i++) {
         powers[i] = to_power(((const double *)array->data)[i], order);
     }
-    if (powers == NULL || !mdf_numpy_reduce(call, &slots[slot], reduction, &slots[SLOT_POWERS], axis, keeps_axes, 0, none)) {
+    if (powers == NULL || !mdf_numpy_reduce(call, &slots[slot], reduction, &slots[SLOT_POWERS], axis, keeps_axes, none)) {
         return false;
     }
     for (i = 0; i < slots[slot].length; i++) {
@@ -67,7 +67,7 @@ static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, d
     }
     mdf_value_borrow_tensor(call->context->memory, &axis, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &summed);
     return norm_vectors(call, SLOT_MATRIX, matrix, &axis, false, 1) &&
-           mdf_numpy_reduce(call, &slots[SLOT_RESULTS], choice, &slots[SLOT_MATRIX], NULL, false, 0, none);
+           mdf_numpy_reduce(call, &slots[SLOT_RESULTS], choice, &slots[SLOT_MATRIX], NULL, false, none);
 }
 
 /* The order that input 1 names; 2 where it is not given, or 'fro'. */

@@ -1,5 +1,4 @@
-/* numpy_reduce.c - see numpy_reduce.h: sum prod mean var std max min any all argmax argmin average, and their
- * variants that pass over NaN.
+/* numpy_reduce.c - see numpy_reduce.h: sum prod mean max min any all argmax argmin nanmax nanmin.
  *
  * Sums are added in numpy's order, so that results equal numpy's to the last bit. Source: numpy 2.4, "Statistics", "Sums,
  * products, differences". */
@@ -13,19 +12,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { SLOT_LAID_OUT = MDF_SLOT_OWN, SLOT_RESULT, SLOT_AXES, SLOT_PRODUCT, SLOT_WEIGHTS, SLOT_SUM };
+enum { SLOT_LAID_OUT = MDF_SLOT_OWN, SLOT_RESULT, SLOT_AXES };
 
 #define ELEMENT double
 #define WIDE double
 #define REAL
-#define ROOT(x) sqrt(x)
 #define NAME(x) x##_float64
 #include "functions/python/numpy/numpy_reduce.inc"
 
 #define ELEMENT float
 #define WIDE float
 #define REAL
-#define ROOT(x) sqrtf(x)
 #define NAME(x) x##_float32
 #include "functions/python/numpy/numpy_reduce.inc"
 
@@ -198,9 +195,9 @@ static mdf_reducer reducer_for(const struct mdf_reduction *reduction, mdf_dtype 
 
 /* Reduces row by row into a target of the type that the reducer writes. */
 static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction, mdf_dtype carrier,
-                        mdf_dtype written, const struct mdf_rows *rows, double freedom)
+                        mdf_dtype written, const struct mdf_rows *rows)
 {
-    struct mdf_reducing reducing = {rows->n_items, rows->segment, freedom, NULL};
+    struct mdf_reducing reducing = {rows->n_items, rows->segment, NULL};
     mdf_reducer reducer = reducer_for(reduction, carrier);
     void *results = mdf_python_make(call, target, written, MDF_STRENGTH_LITERAL, rows->rank, rows->shape);
     size_t i;
@@ -216,8 +213,7 @@ static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const s
 }
 
 bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
-                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, double freedom,
-                      struct mdf_python_type dtype)
+                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, struct mdf_python_type dtype)
 {
     mdf_dtype reduced =
         dtype.dtype != MDF_DTYPE_NONE ? dtype.dtype : type_reduced_in(call->context, reduction, (mdf_dtype)array->dtype);
@@ -239,7 +235,7 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
     if (reduction->needs_items && rows.n_items == 0) {
         return mdf_call_error(call, MDF_VALUE, "there are no items to choose from");
     }
-    if (!reduce_rows(call, written == result ? target : &slots[SLOT_RESULT], reduction, carrier, written, &rows, freedom)) {
+    if (!reduce_rows(call, written == result ? target : &slots[SLOT_RESULT], reduction, carrier, written, &rows)) {
         return false;
     }
     if (written != result && !mdf_value_convert(call->context->memory, target, &slots[SLOT_RESULT], result)) {
@@ -260,41 +256,31 @@ static const struct mdf_reduction mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL
 const struct mdf_reduction mdf_numpy_max = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true, false};
 const struct mdf_reduction mdf_numpy_min = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true, false};
 static const struct mdf_reduction product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(product), false, false};
-static const struct mdf_reduction variance = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(variance), false, true};
-static const struct mdf_reduction deviation = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(deviation), false, true};
 static const struct mdf_reduction any = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(any), false, false};
 static const struct mdf_reduction all = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(all), false, false};
 static const struct mdf_reduction position_of_largest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_largest), true,
                                                          false};
 static const struct mdf_reduction position_of_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_INT64, ALL_TYPES(position_of_smallest),
                                                           true, false};
-static const struct mdf_reduction nan_mean = {
-    MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_mean_float32, nan_mean_float64, NULL, NULL, false, true};
-static const struct mdf_reduction nan_variance = {
-    MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_variance_float32, nan_variance_float64, NULL, NULL, false, true};
-static const struct mdf_reduction nan_deviation = {
-    MDF_REDUCED_REAL, MDF_DTYPE_NONE, nan_deviation_float32, nan_deviation_float64, NULL, NULL, false, true};
 static const struct mdf_reduction nan_largest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(largest, largest), true, true};
 static const struct mdf_reduction nan_smallest = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, NAN_TYPES(smallest, smallest), true, true};
 
 /* Where a reduction's arguments stand among its formals; SIZE_MAX: it has none. */
 struct places {
-    size_t dtype, freedom, keepdims;
+    size_t dtype, keepdims;
 };
 
-static const struct places sum_places = {2, SIZE_MAX, 3}, variance_places = {2, 3, 4}, plain_places = {SIZE_MAX, SIZE_MAX, 2};
+static const struct places sum_places = {2, 3}, plain_places = {SIZE_MAX, 2};
 
 static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction, const struct places *places)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1);
     struct mdf_python_type dtype;
     bool keeps_axes;
-    double freedom;
 
-    return array != NULL && mdf_python_type(call, places->dtype, &dtype) && mdf_python_real(call, places->freedom, 0, &freedom) &&
+    return array != NULL && mdf_python_type(call, places->dtype, &dtype) &&
            mdf_python_truth(call, places->keepdims, false, &keeps_axes) &&
-           mdf_numpy_reduce(call, mdf_call_target(call, 0), reduction, array, mdf_python_given(call, 1), keeps_axes, freedom,
-                            dtype);
+           mdf_numpy_reduce(call, mdf_call_target(call, 0), reduction, array, mdf_python_given(call, 1), keeps_axes, dtype);
 }
 
 #define KERNEL(name, reduction, places)               \
@@ -306,11 +292,6 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 KERNEL(run_sum, mdf_numpy_sum, sum_places)
 KERNEL(run_product, product, sum_places)
 KERNEL(run_mean, mean, sum_places)
-KERNEL(run_nan_mean, nan_mean, sum_places)
-KERNEL(run_variance, variance, variance_places)
-KERNEL(run_deviation, deviation, variance_places)
-KERNEL(run_nan_variance, nan_variance, variance_places)
-KERNEL(run_nan_deviation, nan_deviation, variance_places)
 KERNEL(run_max, mdf_numpy_max, plain_places)
 KERNEL(run_min, mdf_numpy_min, plain_places)
 KERNEL(run_nan_largest, nan_largest, plain_places)
@@ -337,83 +318,6 @@ static bool run_argmax(struct mdf_call *call)
 static bool run_argmin(struct mdf_call *call)
 {
     return find_position(call, &position_of_smallest);
-}
-
-/* ------------------------------------------------------------------ average */
-
-/* Weights of rank 1 for one axis of an array: a view whose only other axes have size 1. */
-static const struct mdf_value *align_weights(struct mdf_call *call, const struct mdf_value *array,
-                                             const struct mdf_value *weights, const struct mdf_value *axis)
-{
-    struct mdf_value *slots = mdf_python_slots(call);
-    int64_t *shape = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, array->rank + 1), number;
-    size_t i, at;
-
-    if (slots == NULL || shape == NULL) {
-        return NULL;
-    }
-    if (axis == NULL || weights->rank != 1 || !mdf_value_to_int64(axis, &number)) {
-        mdf_call_error(call, MDF_SHAPE, "weights of another shape than the array need rank 1 and one axis");
-        return NULL;
-    }
-    if (!mdf_call_axis(call, number, array->rank, &at)) {
-        return NULL;
-    }
-    if (mdf_value_shape(weights)[0] != mdf_value_shape(array)[at]) {
-        mdf_call_error(call, MDF_SHAPE, "%zu weights for an axis of size %lld", weights->length,
-                       (long long)mdf_value_shape(array)[at]);
-        return NULL;
-    }
-    for (i = 0; i < array->rank; i++) {
-        shape[i] = i == at ? mdf_value_shape(weights)[0] : 1;
-    }
-    return mdf_python_reshape(call, &slots[SLOT_WEIGHTS], weights, array->rank, shape) ? &slots[SLOT_WEIGHTS] : NULL;
-}
-
-/* sum(array * weights) / sum(weights). */
-static bool average_weighted(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *weights,
-                             bool keeps_axes)
-{
-    const struct mdf_value *axis = mdf_python_given(call, 1), *operands[2] = {array, weights};
-    struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
-    struct mdf_python_type none = {MDF_DTYPE_NONE, false};
-    int zero;
-
-    if (slots == NULL) {
-        return false;
-    }
-    if (!mdf_value_has_shape_of(weights, array)) {
-        operands[1] = align_weights(call, array, weights, axis);
-    }
-    if (operands[1] == NULL || !mdf_ufunc_apply(call, &slots[SLOT_PRODUCT], &mdf_ufunc_multiply, operands, NULL) ||
-        !mdf_numpy_reduce(call, &slots[SLOT_SUM], &mdf_numpy_sum, &slots[SLOT_PRODUCT], axis, keeps_axes, 0, none) ||
-        !mdf_numpy_reduce(call, &slots[SLOT_PRODUCT], &mdf_numpy_sum, operands[1], axis, keeps_axes, 0, none)) {
-        return false;
-    }
-    zero = mdf_value_truth(&slots[SLOT_PRODUCT]);
-    if (zero == 0) {
-        return mdf_call_error(call, MDF_VALUE, "the weights sum to zero");
-    }
-    operands[0] = &slots[SLOT_SUM];
-    operands[1] = &slots[SLOT_PRODUCT];
-    return mdf_ufunc_apply(call, target, &mdf_ufunc_divide, operands, NULL);
-}
-
-static bool run_average(struct mdf_call *call)
-{
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *weights;
-    bool keeps_axes;
-
-    if (array == NULL || !mdf_python_truth(call, 3, false, &keeps_axes)) {
-        return false;
-    }
-    if (mdf_python_given(call, 2) == NULL) {
-        struct mdf_python_type none = {MDF_DTYPE_NONE, false};
-
-        return mdf_numpy_reduce(call, mdf_call_target(call, 0), &mean, array, mdf_python_given(call, 1), keeps_axes, 0, none);
-    }
-    weights = mdf_python_input_array(call, 2, MDF_SLOT_OPERANDS + 1);
-    return weights != NULL && average_weighted(call, array, weights, keeps_axes);
 }
 
 /* ------------------------------------------------------------------ what those see who lower a reduction or write it as C */
@@ -460,13 +364,6 @@ static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LAR
 #define SHARE_OF(what) \
     SPREAD " * " IS_CHOSEN(what) " / " SPREAD_OF("gradient.sum_to(1.0 * " IS_CHOSEN(what) ", gradient.kept(x0, x1))")
 #define SHARE SHARE_OF("y")
-/* Of variances: how far elements are from their mean; what the sum of their squares is divided by. */
-#define FROM_MEAN "(x0 - numpy.mean(x0, x1, keepdims=True))"
-#define FREEDOM "(x0.size / y.size - (x3 if x3 is not None else 0))"
-
-/* The same where some are NaN, which do not count. */
-#define NAN_FROM_MEAN "numpy.where(x0 == x0, x0 - numpy.nanmean(x0, x1, keepdims=True), 0.0)"
-#define NAN_FREEDOM "(" SPREAD_OF("numpy.sum(x0 == x0, x1)") " - (x3 if x3 is not None else 0))"
 
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.sum", run_sum, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims= initial=>numpy.add",
@@ -477,10 +374,6 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.mean", run_mean, MDF_OPERATOR_METHOD,
                  "a axis= dtype= keepdims=", FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = true),
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / x0.size)"}), .called = " avg "),
-    MDF_FUNCTION("numpy.var", run_variance, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims=",
-                 .derivatives = MDF_DERIVATIVES({0, "2 * " SPREAD " * " FROM_MEAN " / " FREEDOM})),
-    MDF_FUNCTION("numpy.std", run_deviation, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims=",
-                 .derivatives = MDF_DERIVATIVES({0, SPREAD_OF("dy / y") " * " FROM_MEAN " / " FREEDOM}), .called = " sd "),
     MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD, "a axis= keepdims= initial=>numpy.maximum",
                  FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.amax", run_max, 0, "a axis= keepdims= initial=>numpy.maximum",
@@ -497,22 +390,6 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .fold = &place_of_smallest,
                  .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.nanmean", run_nan_mean, 0, "a axis= dtype= keepdims=",
-                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * (x0 == x0) / " SPREAD_OF("numpy.sum(x0 == x0, x1)")})),
-    MDF_FUNCTION("numpy.nanvar", run_nan_variance, 0, "a axis= dtype= ddof= keepdims=",
-                 .derivatives = MDF_DERIVATIVES({0, "2 * " SPREAD " * " NAN_FROM_MEAN " / " NAN_FREEDOM})),
-    MDF_FUNCTION("numpy.nanstd", run_nan_deviation, 0, "a axis= dtype= ddof= keepdims=",
-                 .derivatives = MDF_DERIVATIVES({0, SPREAD_OF("dy / y") " * " NAN_FROM_MEAN " / " NAN_FREEDOM})),
     MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
-    MDF_FUNCTION(
-        "numpy.average", run_average, 0, "a axis= weights= keepdims=",
-        .meaning = MDF_MEANING(
-            "result", NULL,
-            {"weights",
-             "1.0 if x2 is None else x2 if x1 is None or numpy.asarray(x2).ndim == x0.ndim else numpy.moveaxis(numpy.reshape(x2, "
-             "[-1] + [1] * (x0.ndim - 1)), 0, x1)",
-             NULL},
-            {"share", "numpy.zeros_like(x0) + weights", NULL},
-            {"result", "numpy.reshape(numpy.sum(x0 * share, x1) / numpy.sum(share, x1), y.shape)", NULL})),
     {NULL}};

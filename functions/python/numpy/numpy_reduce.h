@@ -8,7 +8,6 @@
 struct mdf_reducing {
     size_t n;       /* items */
     size_t segment; /* items that are added pairwise; the sums of segments are added in order, as numpy does */
-    double freedom; /* of variances: what is subtracted from the number of items */
     void *room;     /* `n` items, for a reduction that needs it */
 };
 
@@ -33,8 +32,7 @@ struct mdf_reduction {
 /* `target` becomes the reduction of `array` along `axis` (a whole number, a list of them; NULL: all). `dtype`: the type asked
  * for, or none. Uses the slots from MDF_SLOT_OWN to MDF_SLOT_OWN + 2, and operand slot 0. */
 bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
-                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, double freedom,
-                      struct mdf_python_type dtype);
+                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, struct mdf_python_type dtype);
 
 extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_max, mdf_numpy_min;
 

@@ -1,5 +1,6 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
- * matrix_transpose ptp count_nonzero nansum nanprod trapezoid isin.
+ * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
+ * isin.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
@@ -17,7 +18,12 @@
 #define RESULT(expression) STEP("result", expression)
 
 /* Without NaN, in the place of which a number stands that changes nothing. */
-#define WITHOUT_NAN(number) "numpy.where(numpy.isnan(a), " #number ", a)"
+#define WITHOUT_NAN(number) "numpy.where(numpy.not_equal(a, a), " #number ", a)"
+
+/* The shape as an array. */
+#define SIZES(array) "numpy.asarray(numpy.shape(" array "), numpy.int64)"
+/* How many are numbers. */
+#define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, None, keepdims)"
 
 const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT("numpy.outer", 0, "a b", RESULT("numpy.expand_dims(numpy.ravel(a), 1) * numpy.ravel(b)")),
@@ -42,6 +48,56 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
              "None if x is None else numpy.asarray(x) if axis is None or numpy.ndim(x) < 2 else numpy.moveaxis(x, axis, -1)"),
         STEP("apart", "places[..., 1:] - places[..., :-1] if x is not None else 1.0 if dx is None else dx"),
         RESULT("numpy.sum(apart * (rows[..., 1:] + rows[..., :-1]) / 2.0, -1)")),
+    WRITTEN_OUT("numpy.var", MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims=", STEP("reals", "numpy.multiply(a, 1.0)"),
+                STEP("apart", "reals - numpy.mean(reals, axis, dtype, True)"),
+                STEP("total", "numpy.sum(apart * apart, axis, dtype, keepdims)"),
+                RESULT("total / max(numpy.size(a) / max(numpy.size(total), 1) - (0.0 if ddof is None else ddof), 0.0)")),
+    WRITTEN_OUT(
+        "numpy.average", 0, "a axis= weights= keepdims=",
+        STEP("share",
+             "None if weights is None else weights if numpy.shape(weights) == numpy.shape(a) else "
+             "numpy.moveaxis(numpy.reshape(weights, numpy.append(numpy.shape(a)[axis], [1] * (numpy.ndim(a) - 1))), 0, axis)"),
+        STEP("total", "None if weights is None else numpy.sum(numpy.multiply(numpy.ones_like(a), share), axis, None, keepdims)"),
+        RESULT("numpy.mean(a, axis, None, keepdims) if weights is None else numpy.sum(numpy.multiply(a, share), axis, None, "
+               "keepdims) / total * (1.0 / float(numpy.all(total)))")),
+    WRITTEN_OUT("numpy.nanmean", 0,
+                "a axis= dtype= keepdims=", RESULT("numpy.sum(" WITHOUT_NAN(0) ", axis, dtype, keepdims) / " N_NUMBERS "")),
+    WRITTEN_OUT("numpy.nanvar", 0, "a axis= dtype= ddof= keepdims=", STEP("reals", "numpy.multiply(a, 1.0)"),
+                STEP("apart", "numpy.where(numpy.not_equal(a, a), 0.0, reals - numpy.nanmean(reals, axis, dtype, True))"),
+                STEP("total", "numpy.sum(apart * apart, axis, dtype, keepdims)"),
+                STEP("freedom", N_NUMBERS " - (0.0 if ddof is None else ddof)"),
+                RESULT("total / numpy.where(freedom > 0, freedom, numpy.nan)")),
+    MDF_FUNCTION("numpy.std", NULL, MDF_OPERATOR_METHOD, "a axis= dtype= ddof= keepdims=",
+                 .meaning = MDF_MEANING("result", NULL, RESULT("numpy.sqrt(numpy.var(a, axis, dtype, ddof, keepdims))")),
+                 .called = " sd "),
+    WRITTEN_OUT("numpy.nanstd", 0,
+                "a axis= dtype= ddof= keepdims=", RESULT("numpy.sqrt(numpy.nanvar(a, axis, dtype, ddof, keepdims))")),
+    WRITTEN_OUT("numpy.inner", 0, "a b", RESULT("numpy.dot(a, b if numpy.ndim(b) < 2 else numpy.matrix_transpose(b))")),
+    WRITTEN_OUT("numpy.kron", 0, "a b", STEP("n", "max(numpy.ndim(a), numpy.ndim(b))"),
+                STEP("left", "numpy.expand_dims(a, numpy.append(numpy.arange(2 * (n - numpy.ndim(a))), 2 * numpy.arange(n - "
+                             "numpy.ndim(a), n) + 1))"),
+                STEP("all",
+                     "left * numpy.expand_dims(b, numpy.append(numpy.arange(2 * (n - numpy.ndim(b))), 2 * numpy.arange(n - "
+                     "numpy.ndim(b), n)))"),
+                RESULT("numpy.reshape(all, numpy.prod(numpy.reshape(" SIZES("all") ", [n, 2]), 1))")),
+    WRITTEN_OUT("numpy.cross", 0, "a b", STEP("u", "numpy.reshape(a, numpy.append(" SIZES("a") "[:-1], 3))"),
+                STEP("v", "numpy.reshape(b, numpy.append(" SIZES("b") "[:-1], 3))"),
+                RESULT("numpy.roll(u, -1, -1) * numpy.roll(v, 1, -1) - numpy.roll(u, 1, -1) * numpy.roll(v, -1, -1)")),
+    /* That the sizes of both fit is seen from either side, as 1 would be broadcast. */
+    WRITTEN_OUT(
+        "numpy.tensordot", 0,
+        "a b axes=", STEP("n", "2 if axes is None else axes if numpy.ndim(axes) == 0 else numpy.size(axes[0])"),
+        STEP("left",
+             "a if axes is None or numpy.ndim(axes) == 0 else numpy.moveaxis(a, numpy.asarray(axes[0]), numpy.arange(-n, 0))"),
+        STEP("right",
+             "b if axes is None or numpy.ndim(axes) == 0 else numpy.moveaxis(b, numpy.asarray(axes[1]), numpy.arange(n))"),
+        STEP("rows", SIZES("left") "[:numpy.ndim(a) - n]"), STEP("columns", SIZES("right") "[n:]"),
+        STEP("summed", SIZES("left") "[numpy.ndim(a) - n:]"),
+        STEP("first", "numpy.broadcast_to(left, numpy.append(rows, " SIZES("right") "[:n]))"),
+        STEP("second", "numpy.broadcast_to(right, numpy.append(summed, columns))"),
+        STEP("product", "numpy.matmul(numpy.reshape(first, [numpy.prod(rows), numpy.prod(summed)]), "
+                        "numpy.reshape(second, [numpy.prod(summed), numpy.prod(columns)]))"),
+        RESULT("numpy.reshape(product, numpy.append(rows, columns))")),
     WRITTEN_OUT_FLAT("numpy.isin", "element test_elements assume_unique=* invert=",
                      STEP("found", "numpy.any(numpy.equal(numpy.expand_dims(element, -1), numpy.ravel(test_elements)), -1)"),
                      RESULT("found if invert is None else numpy.not_equal(found, invert)")),
