@@ -13,19 +13,18 @@ static const struct mdf_setting if_settings[] = {{"then_branch", MDF_SETTING_GRA
 
 static bool run_if(struct mdf_call *call)
 {
-    const struct mdf_value *condition = mdf_call_tensor(call, 0);
+    const struct mdf_value *condition = mdf_call_input(call, 0);
     struct mdf_body *branch;
-    int truth;
+    bool holds;
     size_t i;
 
-    if (condition == NULL) {
-        return false;
-    }
-    truth = mdf_value_truth(condition);
-    if (truth < 0 || condition->length != 1 || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
+    if (condition == NULL || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
         return mdf_call_error(call, MDF_TYPE, "the condition must be one boolean");
     }
-    branch = call->bodies[truth == 1 ? 0 : 1];
+    if (!mdf_read_condition(call, condition, "the condition", &holds)) {
+        return false;
+    }
+    branch = call->bodies[holds ? 0 : 1];
     if (!branch->run(branch)) {
         return false;
     }

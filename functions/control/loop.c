@@ -37,7 +37,6 @@ static bool read_bounds(struct loop *loop)
 {
     const struct mdf_value *trip_count = mdf_call_input(loop->call, 0), *condition = mdf_call_input(loop->call, 1);
     int64_t count;
-    int truth;
 
     loop->n_iterations = UINT64_MAX;
     loop->condition = true;
@@ -49,11 +48,12 @@ static bool read_bounds(struct loop *loop)
     }
     loop->has_condition = condition != NULL && condition->kind != MDF_KIND_NONE;
     if (loop->has_condition) {
-        truth = mdf_value_truth(condition);
-        if (truth < 0 || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
+        if (mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
             return mdf_call_error(loop->call, MDF_TYPE, "the condition must be one boolean");
         }
-        loop->condition = truth == 1;
+        if (!mdf_read_condition(loop->call, condition, "the condition", &loop->condition)) {
+            return false;
+        }
     }
     if (loop->n_iterations == UINT64_MAX && !loop->has_condition && loop->call->context->max_iterations == 0) {
         return mdf_call_error(
@@ -77,17 +77,14 @@ static bool set_formals(struct loop *loop, uint64_t iteration)
 
 static bool run_iteration(struct loop *loop, uint64_t iteration)
 {
+    bool holds;
     size_t i;
-    int truth;
 
-    if (!set_formals(loop, iteration) || !loop->body->run(loop->body)) {
+    if (!set_formals(loop, iteration) || !loop->body->run(loop->body) ||
+        !mdf_read_condition(loop->call, loop->body->outputs[0], "the condition that the body yields", &holds)) {
         return false;
     }
-    truth = mdf_value_truth(loop->body->outputs[0]);
-    if (truth < 0) {
-        return mdf_call_error(loop->call, MDF_SHAPE, "the condition that the body yields must be one boolean");
-    }
-    loop->condition = !loop->has_condition || truth == 1;
+    loop->condition = !loop->has_condition || holds;
     for (i = 0; i < loop->n_scans; i++) {
         if (!mdf_stack_put(loop->call, &loop->scans[i], loop->body->outputs[FIRST_YIELD_STATE + loop->n_states + i],
                            (size_t)iteration)) {

@@ -53,6 +53,19 @@ bool mdf_is_typed_otherwise(const struct mdf_value *value, mdf_dtype dtype)
     return value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && value->dtype != dtype;
 }
 
+bool mdf_read_condition(struct mdf_call *call, const struct mdf_value *value, const char *what, bool *holds)
+{
+    struct mdf_memory *memory = call->context->memory;
+    struct mdf_value array = {0};
+    int made = value->kind == MDF_KIND_LIST ? mdf_value_from_nested_list(memory, &array, value) : 0;
+    const struct mdf_value *read = made == 1 ? &array : value;
+    bool is_one = read->kind == MDF_KIND_TENSOR && read->length == 1 && read->dtype != MDF_DTYPE_STRING;
+
+    *holds = is_one && mdf_value_truth(read) == 1;
+    mdf_value_clear(memory, &array);
+    return made < 0 ? mdf_call_out_of_memory(call) : is_one || mdf_call_error(call, MDF_TYPE, "%s must be one boolean", what);
+}
+
 static bool check_type(struct mdf_call *call, const struct mdf_value *state, const struct mdf_value *next, size_t i)
 {
     if (state->kind != MDF_KIND_TENSOR || next->kind != MDF_KIND_TENSOR || state->dtype == next->dtype ||

@@ -8,6 +8,10 @@
 /* Whether a value was declared to be of another type than an operator's formal has. */
 bool mdf_is_typed_otherwise(const struct mdf_value *value, mdf_dtype dtype);
 
+/* Reads a condition: one number or boolean, or a list that is an array of one. `what` names it in the message. False with the
+ * error set: it is none. */
+bool mdf_read_condition(struct mdf_call *call, const struct mdf_value *value, const char *what, bool *holds);
+
 /* The state variables that a body yielded, from output `first_yield` on, become its formals from `first_formal` on. The first
  * outputs of the call serve as a place aside. A state of a declared type keeps it. False with the error set. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states);

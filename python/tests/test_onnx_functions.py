@@ -113,6 +113,8 @@ def test_loop(form):
     assert last == 2.5
     np.testing.assert_array_equal(seen, [20, 10, 5])
     assert ops.loop(1, None, 20.0, body=form(HALVE))[0] == 10
+    assert ops.loop(1, "", 20.0, body=form(HALVE))[0] == 10
+    assert ops.loop("", True, 20.0, body=form(HALVE))[0] == 2.5
 
 
 def test_if(form):
@@ -121,6 +123,14 @@ def test_if(form):
     assert found == 1.5
     (found,) = ops.if_(np.array(False), **branches)
     np.testing.assert_array_equal(found, [1, 2])
+
+
+def test_loop_of_onnx_has_its_inputs_by_name():
+    onnx = pytest.importorskip("onnx")
+    body = onnx.parser.parse_graph("b (int64 i, bool c, double s) => (bool d, double t) { d = Less(s, s) t = Add(s, s) }")
+    assert ops.loop(cond=True, v_initial=[3.0], body=body) == [6]
+    assert ops.loop(4, cond=False, v_initial=[3.0], body=body) == [3]
+    assert ops.loop(v_initial=[3.0], cond="", M=4, body=body) == [48]
 
 
 @pytest.mark.parametrize("kind", ["graph", "model", "path"])

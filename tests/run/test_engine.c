@@ -82,6 +82,17 @@ static const struct good_case good_cases[] = {
           "\"functions\": {\"f\": {\"function\": \"onnx::Pad\", \"args\": {\"data\": [1.0, 2.0], \"pads\": [1, 1], \"mode\": "
           "\"kind\"}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}, \"mode\": {\"value\": \"mode\"}}"),
      1, NAN, "f [1.0, 1.0, 2.0, 2.0]; mode 4"},
+    /* A condition that is a list of one is that one. */
+    {NODE("\"parameters\": {\"x\": {\"value\": 1}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"[x > 3]\", "
+          "\"then_branch\": {\"nodes\": {\"b\": {\"output_ports\": {\"o\": {\"value\": \"x + 1\"}}}}}, \"else_branch\": "
+          "{\"nodes\": {\"b\": {\"output_ports\": {\"o\": {\"value\": \"x - 1\"}}}}}}}}, \"output_ports\": {\"f\": {\"value\": "
+          "\"f\"}}"),
+     1, NAN, "f 0"},
+    {NODE("\"parameters\": {\"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": \"[3 > 1]\", \"v_initial\": "
+          "[1], \"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"go\": {\"value\": \"[s < "
+          "4]\"}, \"t\": {\"value\": \"s * 2\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"go\", "
+          "\"t\"]}}}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}}"),
+     1, NAN, "f 8"},
     /* Time derivatives: none in the first evaluation; without dt the initial value each time. */
     {NODE("\"parameters\": {\"v\": {\"default_initial_value\": 8, \"time_derivative\": \"-v\"}}, \"output_ports\": {\"v\": "
           "{\"value\": \"v\"}}"),
@@ -356,6 +367,21 @@ static const struct {
     {NODE("\"parameters\": {\"body\": {\"value\": \"nowhere\"}, \"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 1, "
           "\"v_initial\": [1]}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}}"),
      "the model has no graph 'nowhere'"},
+    {NODE("\"parameters\": {\"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": \"'yes'\", \"v_initial\": [1], "
+          "\"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"go\": {\"value\": \"s < 4\"}, "
+          "\"t\": {\"value\": \"s * 2\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"go\", "
+          "\"t\"]}}}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}}"),
+     "the condition must be one boolean"},
+    {NODE("\"parameters\": {\"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": \"3 > 1\", \"v_initial\": [1], "
+          "\"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"go\": {\"value\": \"'yes'\"}, "
+          "\"t\": {\"value\": \"s * 2\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"go\", "
+          "\"t\"]}}}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}}"),
+     "the condition that the body yields must be one boolean"},
+    {NODE("\"parameters\": {\"f\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"cond\": \"3 > 1\", \"v_initial\": [1], "
+          "\"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"s\": {}}, \"output_ports\": {\"go\": {\"value\": "
+          "\"numpy.zeros(0)\"}, \"t\": {\"value\": \"s * 2\"}}}}, \"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": "
+          "[\"go\", \"t\"]}}}}}, \"output_ports\": {\"f\": {\"value\": \"f\"}}"),
+     "the condition that the body yields must be one boolean"},
     {NODE(LOOP("\"M\": 1, \"body\": \"g\"")), "uses itself as a body"},
     {NODE(LOOP("\"v_initial\": [\"x\"]")), "needs the attribute 'body'"},
     {NODE(LOOP("\"v_initial\": [\"x\"], \"body\": {\"nodes\": {\"s\": {\"input_ports\": {\"y\": {}}, \"output_ports\": {\"z\": "

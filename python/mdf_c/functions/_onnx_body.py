@@ -23,8 +23,8 @@ def _as_proto(body: Any) -> tuple[Any, int | None]:
     return body, None
 
 
-def run_with_bodies(operator: str, call: _Call, opset: int) -> list[Any]:
-    """Runs the call.
+def run_with_bodies(operator: str, call: _Call, singles: tuple[str, ...], opset: int) -> list[Any]:
+    """Runs the call. ``singles`` are the formals but for the variadic one, in their order.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def run_with_bodies(operator: str, call: _Call, opset: int) -> list[Any]:
         if name in attributes:
             attributes[name], own = _as_proto(attributes[name])
             opset = own or opset
-    values = [*call.single.values(), *call.rest]
+    values = [*(call.single.get(name) for name in singles), *call.rest]
     names = ["" if value is None else f"input_{i}" for i, value in enumerate(values)]
     n_yields = len(attributes["then_branch" if operator == "If" else "body"].output) - (operator == "Loop")
     outputs = [f"output_{i}" for i in range(n_yields)]

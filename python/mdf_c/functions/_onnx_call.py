@@ -21,9 +21,15 @@ class Form(NamedTuple):
     """What an operator takes and yields: names of formals; ``variadic`` is the last input where it stands for any number."""
 
     inputs: tuple[str, ...]
+    optional: frozenset[str]
     variadic: bool
     outputs: tuple[str, ...]
     attributes: tuple[str, ...]
+
+    @property
+    def singles(self) -> tuple[str, ...]:
+        """The inputs that are one argument each."""
+        return self.inputs[:-1] if self.variadic else self.inputs
 
 
 @cache
@@ -42,7 +48,8 @@ def form_of(operator: str, opset: int = DEFAULT_OPSET) -> Form:
     lib.mdf_onnx_operator_form(operator.encode(), opset, buffer, size)
     inputs, outputs, attributes = (part.split() for part in buffer.value.decode().split("|"))
     variadic = bool(inputs) and inputs[-1].endswith("*")
-    return Form(tuple(name.rstrip("?*") for name in inputs), variadic, tuple(outputs), tuple(attributes))
+    optional = frozenset(name[:-1] for name in inputs if name.endswith("?"))
+    return Form(tuple(name.rstrip("?*") for name in inputs), optional, variadic, tuple(outputs), tuple(attributes))
 
 
 class _Call(NamedTuple):
@@ -55,7 +62,7 @@ class _Call(NamedTuple):
 
 def _bind(operator: str, form: Form, args: tuple, kwargs: dict[str, Any]) -> _Call:
     attributes = {name: kwargs.pop(name) for name in list(kwargs) if name in form.attributes and name not in form.inputs}
-    singles = form.inputs[:-1] if form.variadic else form.inputs
+    singles = form.singles
     single = {name: kwargs.pop(name) for name in singles if name in kwargs}
     rest: list[Any] = []
     if form.variadic:
@@ -77,6 +84,10 @@ def _bind(operator: str, form: Form, args: tuple, kwargs: dict[str, Any]) -> _Ca
         attributes_of = f"the attributes {', '.join(form.attributes)}" if form.attributes else "no attributes"
         hint = hint_of(next(iter(kwargs)), [*form.inputs, *form.attributes]) if kwargs else ""
         raise TypeError(f"onnx::{operator} takes the inputs {', '.join(form.inputs)} and {attributes_of}, not {extra}{hint}")
+    single = {name: single[name] for name in singles if name in single}
+    for name in form.optional & single.keys():
+        if isinstance(single[name], str) and not single[name]:
+            single[name] = None
     return _Call(single, rest, {name: value for name, value in attributes.items() if value is not None})
 
 
@@ -158,7 +169,7 @@ def call_operator(operator: str, *args: Any, opset: int = DEFAULT_OPSET, n_outpu
         if bodies or _is_onnx_file(kwargs):
             from ._onnx_body import run_with_bodies
 
-            return run_with_bodies(operator, _bind(operator, form, args, kwargs), opset)
+            return run_with_bodies(operator, _bind(operator, form, args, kwargs), form.singles, opset)
         for name in ("body", "then_branch", "else_branch"):
             if kwargs.get(name) is not None:
                 kwargs[name] = _plain_body(kwargs[name])

@@ -1,10 +1,9 @@
 """Every ONNX operator as a function of arrays: ``gemm(a, b, alpha=0.5)``, ``scan(...)``, ``loop(...)``, ``if_(...)``.
 
 Names are in lower case, with an underscore where Python has the word for itself (``and_``, ``if_``, ``not_``, ``or_``).
-Inputs come by position or by ONNX's name, None for one that is left out; attributes by keyword, or by position after the
-inputs. ``opset`` selects the version of the operator, by default MDF's own default; ``n_outputs`` says how many outputs to
-compute where ONNX leaves that open. Numbers keep their type; Python's
-numbers take the type of what they meet.
+Inputs come by position or by ONNX's name, None or, as in ONNX, "" for one that is left out; attributes by keyword, or by
+position after the inputs. ``opset`` selects the version of the operator, by default MDF's own default; ``n_outputs`` says how
+many outputs to compute where ONNX leaves that open. Numbers keep their type; Python's numbers take the type of what they meet.
 
 Operators of one output return an array, others a tuple; Scan, Loop and If a list. Errors are :class:`mdf_c.MdfError`, and
 TypeError where an argument fits no formal.
