@@ -160,6 +160,43 @@ static size_t mark_as_real(char *text)
     return strlen(text);
 }
 
+/* ------------------------------------------------------------------ powers of ten */
+
+enum { LEAST_POWER = -43, LARGEST_POWER = 47 };
+
+/* 10^k = word * 2^(power_exponent(k) - 63), the word rounded to the nearest. */
+static const uint64_t power_words[LARGEST_POWER - LEAST_POWER + 1] = {
+    0x8eb98a7a9a5b04e3, 0xb267ed1940f1c61c, 0xdf01e85f912e37a3, 0x8b61313bbabce2c6, 0xae397d8aa96c1b78, 0xd9c7dced53c72256,
+    0x881cea14545c7575, 0xaa242499697392d3, 0xd4ad2dbfc3d07788, 0x84ec3c97da624ab5, 0xa6274bbdd0fadd62, 0xcfb11ead453994ba,
+    0x81ceb32c4b43fcf5, 0xa2425ff75e14fc32, 0xcad2f7f5359a3b3e, 0xfd87b5f28300ca0e, 0x9e74d1b791e07e48, 0xc612062576589ddb,
+    0xf79687aed3eec551, 0x9abe14cd44753b53, 0xc16d9a0095928a27, 0xf1c90080baf72cb1, 0x971da05074da7bef, 0xbce5086492111aeb,
+    0xec1e4a7db69561a5, 0x9392ee8e921d5d07, 0xb877aa3236a4b449, 0xe69594bec44de15b, 0x901d7cf73ab0acd9, 0xb424dc35095cd80f,
+    0xe12e13424bb40e13, 0x8cbccc096f5088cc, 0xafebff0bcb24aaff, 0xdbe6fecebdedd5bf, 0x89705f4136b4a597, 0xabcc77118461cefd,
+    0xd6bf94d5e57a42bc, 0x8637bd05af6c69b6, 0xa7c5ac471b478423, 0xd1b71758e219652c, 0x83126e978d4fdf3b, 0xa3d70a3d70a3d70a,
+    0xcccccccccccccccd, 0x8000000000000000, 0xa000000000000000, 0xc800000000000000, 0xfa00000000000000, 0x9c40000000000000,
+    0xc350000000000000, 0xf424000000000000, 0x9896800000000000, 0xbebc200000000000, 0xee6b280000000000, 0x9502f90000000000,
+    0xba43b74000000000, 0xe8d4a51000000000, 0x9184e72a00000000, 0xb5e620f480000000, 0xe35fa931a0000000, 0x8e1bc9bf04000000,
+    0xb1a2bc2ec5000000, 0xde0b6b3a76400000, 0x8ac7230489e80000, 0xad78ebc5ac620000, 0xd8d726b7177a8000, 0x878678326eac9000,
+    0xa968163f0a57b400, 0xd3c21bcecceda100, 0x84595161401484a0, 0xa56fa5b99019a5c8, 0xcecb8f27f4200f3a, 0x813f3978f8940984,
+    0xa18f07d736b90be5, 0xc9f2c9cd04674edf, 0xfc6f7c4045812296, 0x9dc5ada82b70b59e, 0xc5371912364ce305, 0xf684df56c3e01bc7,
+    0x9a130b963a6c115c, 0xc097ce7bc90715b3, 0xf0bdc21abb48db20, 0x96769950b50d88f4, 0xbc143fa4e250eb31, 0xeb194f8e1ae525fd,
+    0x92efd1b8d0cf37be, 0xb7abc627050305ae, 0xe596b7b0c643c719, 0x8f7e32ce7bea5c70, 0xb35dbf821ae4f38c, 0xe0352f62a19e306f,
+    0x8c213d9da502de45};
+
+static int power_exponent(int k)
+{
+    return k * 217706 >> 16; /* log2(10) * 2^16 */
+}
+
+static uint64_t high_product(uint64_t a, uint64_t b, uint64_t *low)
+{
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t middle = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (uint32_t)middle;
+
+    *low = a * b;
+    return a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
 /* ------------------------------------------------------------------ shortest digits */
 
 /* digits * 10^(exponent - n_digits + 1) */
@@ -185,39 +222,14 @@ struct scaled {
 
 enum {
     FRACTION_BITS = 16,
-    SCALING_ERROR = 512, /* of a power rounded to 64 bits: 10^17 / 2^64 * 2^FRACTION_BITS is 355; and bits that are cut off */
-    LEAST_POWER = -22
+    SCALING_ERROR = 512 /* of a power rounded to 64 bits: 10^17 / 2^64 * 2^FRACTION_BITS is 355; and bits that are cut off */
 };
-
-/* 10^k = word * 2^(floor(log2(10^k)) - 63) */
-static const uint64_t power_words[] = {
-    0xf1c90080baf72cb1, 0x971da05074da7bef, 0xbce5086492111aeb, 0xec1e4a7db69561a5, 0x9392ee8e921d5d07, 0xb877aa3236a4b449,
-    0xe69594bec44de15b, 0x901d7cf73ab0acd9, 0xb424dc35095cd80f, 0xe12e13424bb40e13, 0x8cbccc096f5088cc, 0xafebff0bcb24aaff,
-    0xdbe6fecebdedd5bf, 0x89705f4136b4a597, 0xabcc77118461cefd, 0xd6bf94d5e57a42bc, 0x8637bd05af6c69b6, 0xa7c5ac471b478423,
-    0xd1b71758e219652c, 0x83126e978d4fdf3b, 0xa3d70a3d70a3d70a, 0xcccccccccccccccd, 0x8000000000000000, 0xa000000000000000,
-    0xc800000000000000, 0xfa00000000000000, 0x9c40000000000000, 0xc350000000000000, 0xf424000000000000, 0x9896800000000000,
-    0xbebc200000000000, 0xee6b280000000000, 0x9502f90000000000, 0xba43b74000000000, 0xe8d4a51000000000, 0x9184e72a00000000,
-    0xb5e620f480000000, 0xe35fa931a0000000, 0x8e1bc9bf04000000, 0xb1a2bc2ec5000000, 0xde0b6b3a76400000, 0x8ac7230489e80000,
-    0xad78ebc5ac620000, 0xd8d726b7177a8000, 0x878678326eac9000, 0xa968163f0a57b400, 0xd3c21bcecceda100, 0x84595161401484a0,
-    0xa56fa5b99019a5c8, 0xcecb8f27f4200f3a, 0x813f3978f8940984, 0xa18f07d736b90be5, 0xc9f2c9cd04674edf, 0xfc6f7c4045812296,
-    0x9dc5ada82b70b59e, 0xc5371912364ce305, 0xf684df56c3e01bc7, 0x9a130b963a6c115c, 0xc097ce7bc90715b3, 0xf0bdc21abb48db20,
-    0x96769950b50d88f4, 0xbc143fa4e250eb31, 0xeb194f8e1ae525fd, 0x92efd1b8d0cf37be, 0xb7abc627050305ae, 0xe596b7b0c643c719,
-    0x8f7e32ce7bea5c70, 0xb35dbf821ae4f38c, 0xe0352f62a19e306f, 0x8c213d9da502de45};
-
-static uint64_t high_product(uint64_t a, uint64_t b, uint64_t *low)
-{
-    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
-    uint64_t middle = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (uint32_t)middle;
-
-    *low = a * b;
-    return a_high * b_high + (middle >> 32) + (other >> 32);
-}
 
 /* significand * 2^binary * 10^k; the significand has its upper bit set. */
 static struct scaled scale_by_power(uint64_t significand, int binary, int k, int significand_bits)
 {
     uint64_t word = power_words[k - LEAST_POWER], low, high = high_product(word, significand, &low);
-    int shift = -1 - (k * 217706 >> 16) - binary; /* of the upper half of the product; log2(10) * 2^16 is 217,706 */
+    int shift = -1 - power_exponent(k) - binary; /* of the upper half of the product */
     struct scaled scaled;
 
     scaled.whole = high >> shift;
@@ -378,42 +390,38 @@ static double parse_with_library(const char *text, size_t length)
     return value;
 }
 
-#if LDBL_MANT_DIG == 64
 /* A decimal number: digits * 10^exponent. */
 struct decimal {
     uint64_t digits;
     int exponent;
     bool negative;
-    bool exact; /* all digits fitted, and the exponent is of a usual size */
+    bool is_exact; /* all digits fitted, and the exponent is of a usual size */
 };
+
+/* Takes digits from place i on; returns the place behind them. n_digits counts them without zeros in front. */
+static size_t scan_digits(struct decimal *number, const char *text, size_t length, size_t i, size_t *n_digits)
+{
+    unsigned digit;
+
+    for (; i < length && (digit = (unsigned char)text[i] - '0') <= 9; i++) {
+        number->digits = number->digits * 10 + digit;
+        *n_digits += *n_digits > 0 || digit != 0;
+    }
+    return i;
+}
 
 static struct decimal scan_decimal(const char *text, size_t length)
 {
-    struct decimal number = {0, 0, false, true};
-    size_t i = 0;
-    int n_digits = 0, written = 0, sign = 1;
-    bool fraction = false;
+    struct decimal number = {0};
+    size_t i = length > 0 && (text[0] == '-' || text[0] == '+'), n_digits = 0, n_behind = 0;
+    int written = 0, sign = 1;
 
-    if (i < length && (text[i] == '-' || text[i] == '+')) {
-        number.negative = text[i++] == '-';
-    }
-    for (; i < length; i++) {
-        unsigned digit = (unsigned char)text[i] - '0';
-
-        if (text[i] == '.') {
-            fraction = true;
-            continue;
-        }
-        if (digit > 9) {
-            break;
-        }
-        n_digits += n_digits > 0 || digit != 0;
-        if (n_digits > 19) {
-            number.exact = false;
-            return number;
-        }
-        number.digits = number.digits * 10 + digit;
-        number.exponent -= fraction;
+    number.negative = i > 0 && text[0] == '-';
+    i = scan_digits(&number, text, length, i, &n_digits);
+    if (i < length && text[i] == '.') {
+        n_behind = i + 1;
+        i = scan_digits(&number, text, length, i + 1, &n_digits);
+        n_behind = i - n_behind;
     }
     if (i < length && (text[i] == 'e' || text[i] == 'E')) {
         i++;
@@ -424,38 +432,41 @@ static struct decimal scan_decimal(const char *text, size_t length)
             written = written * 10 + (text[i] - '0');
         }
     }
-    number.exponent += sign * written;
+    number.is_exact = n_digits <= 19 && n_behind < 10000;
+    number.exponent = sign * written - (number.is_exact ? (int)n_behind : 0);
     return number;
 }
-#endif
 
-/* Where long double has 64 bits of digits, up to 19 decimal digits and powers up to 10^27 are exact in it, so their
- * product or quotient is off by half a unit in its last place at most. Rounding it to float64 is then right unless
- * the 11 bits that go away are within one unit of a half; those rare numbers, and all others, go to strtod. */
+/* Up to 19 digits fit into 64 bits, and the power of ten is rounded to as many, so that their product is off by less than three
+ * units in the last of its upper 64 bits. Rounding it to float64 is then right unless the 11 bits that go away are as near to a
+ * half; those rare numbers, and all of other sizes, go to strtod. */
 double mdf_parse_real(const char *text, size_t length)
 {
-#if LDBL_MANT_DIG == 64
-    static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                         1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                         1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
     struct decimal number = scan_decimal(text, length);
-    long double wide;
-    uint64_t bits;
+    uint64_t high, low, past, bits;
+    int shift;
+    double power;
 
-    if (number.exact && number.digits == 0) {
+    if (number.is_exact && number.digits == 0) {
         return number.negative ? -0.0 : 0.0;
     }
-    if (number.exact && number.exponent >= -27 && number.exponent <= 27) {
-        wide = number.exponent < 0 ? (long double)number.digits / powers[-number.exponent]
-                                   : (long double)number.digits * powers[number.exponent];
-        memcpy(&bits, &wide, sizeof bits); /* the explicit 64-bit significand */
-        bits &= 0x7ff;
-        if (bits < 0x3fe || bits > 0x402) {
-            return number.negative ? -(double)wide : (double)wide;
-        }
+    if (!number.is_exact || number.exponent < LEAST_POWER || number.exponent > LARGEST_POWER) {
+        return parse_with_library(text, length);
     }
-#endif
-    return parse_with_library(text, length);
+    shift = __builtin_clzll(number.digits);
+    high = high_product(power_words[number.exponent - LEAST_POWER], number.digits << shift, &low);
+    if (high >> 63 == 0) {
+        high = high << 1 | low >> 63;
+        shift++;
+    }
+    past = high & 0x7ff;
+    if (past > 0x400 - 4 && past < 0x400 + 4) {
+        return parse_with_library(text, length);
+    }
+    bits = (uint64_t)(power_exponent(number.exponent) + 12 - shift + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
+    memcpy(&power, &bits, sizeof power);
+    power = (double)((high >> 11) + (past > 0x400)) * power;
+    return number.negative ? -power : power;
 }
 
 /* Copies a number's text without white space around it and single underscores between digits; false where it can

@@ -3,6 +3,7 @@
 #include "tests/support/failing_allocator.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,7 +457,7 @@ Test(write, digits_are_the_fewest_and_the_nearest)
         drawn ^= drawn >> 7;
         drawn ^= drawn << 17;
         expect_shortest(i % 2 == 0 ? (double)(drawn >> 11) * 0x1p-53 : (double)(drawn >> 12) / 4);
-        expect_shortest(ldexp((double)(drawn >> 11), (int)(drawn % 210) - 160)); /* past both ends of what find_shortest decides */
+        expect_shortest(ldexp((double)(drawn >> 11), (int)(drawn % 210) - 160)); /* past what find_shortest decides */
     }
     for (int exponent = -125; exponent < 128; exponent++) { /* where the numbers below are closer than those above */
         expect_shortest(ldexp(1, exponent));
@@ -464,6 +465,38 @@ Test(write, digits_are_the_fewest_and_the_nearest)
     }
     expect_shortest(0.0);
     expect_shortest(-0.0);
+}
+
+static void expect_read(const char *text)
+{
+    cr_assert_eq(mdf_parse_real(text, strlen(text)), strtod(text, NULL), "%s", text);
+}
+
+/* As the C library reads them: numbers of all sizes, next to the middle between two float64, of more digits than 64 bits hold. */
+Test(write, numbers_are_read_as_the_nearest)
+{
+    /* clang-format off */
+    static const char *const texts[] = {
+        "0.5", "2.9811029", "8943449002907386536e-18", "5e-324", "1e400", "1e23", "8.5e22", "9007199254740993", "9007199254740992.5", "9007199254740993.00000001",
+        "18446744073709551615", "18446744073709551616", "0.00000000000000000000018446744073709551616", "000000000000000000000001.5",
+        "123456789012345678901234567890", "0.1e-50", "4503599627370497.5", "-1.7976931348623157e308", "2.", "1E+5"};
+    /* clang-format on */
+    uint64_t drawn = 88172645463325252;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        expect_read(texts[i]);
+    }
+    for (int i = 0; i < 5000; i++) {
+        char text[64];
+
+        drawn ^= drawn << 13;
+        drawn ^= drawn >> 7;
+        drawn ^= drawn << 17;
+        snprintf(text, sizeof text, "%" PRIu64 "e%d", drawn >> drawn % 40, (int)(drawn % 130) - 65);
+        expect_read(text);
+        snprintf(text, sizeof text, "%" PRIu64 ".%s", drawn >> (11 + drawn % 3), drawn % 2 != 0 ? "5" : "25");
+        expect_read(text);
+    }
 }
 
 /* ------------------------------------------------------------------ memory that runs out */
