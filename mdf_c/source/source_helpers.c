@@ -133,6 +133,17 @@ static const struct fixed_helper fixed[] = {
                     "    *beyond |= at ^ item;\n"
                     "    return (size_t)item;\n"
                     "}\n"},
+    {"side_by_side", "/* Whether 8 places of n >= 8 items, none of which counts from the back, are in succession. */\n"
+                     "static inline bool mdf_side_by_side(const int64_t *at, int64_t n)\n"
+                     "{\n"
+                     "    const uint64_t first = (uint64_t)at[0];\n"
+                     "    uint64_t apart = 0;\n"
+                     "\n"
+                     "    MDF_SHORT for (size_t i = 0; i < 8; i++) {\n"
+                     "        apart |= ((uint64_t)at[i] - i) ^ first;\n"
+                     "    }\n"
+                     "    return apart == 0 && first < (uint64_t)n - 7;\n"
+                     "}\n"},
 #include "build/generated/helper_texts.inc"
 };
 

@@ -88,6 +88,22 @@ Test(compile_loops, totals_of_small_products_stay_in_registers)
     free(output);
 }
 
+/* Elements at places in memory are loaded as they lie where some places are in succession; one that is not there is refused. */
+Test(compile_loops, neighbours_are_loaded_together)
+{
+    char *output = compile_source_of("tests/data/compile/neighbours.yaml");
+
+    cr_expect_eq(count_words(output, "mdf_side_by_side(&"), 4u, "%s", output);
+    cr_expect(strstr(output, "const size_t item = (size_t)s->n_shift[i_block];") != NULL, "%s", output);
+    free(output);
+    output = compile_new_output();
+    cr_expect_eq(compile_run(output, "$BUILD/mdf-run --compile tests/data/compile/neighbours.yaml -n 5 "
+                                     "--inputs tests/data/compile/neighbours.json 2>&1"),
+                 1);
+    cr_expect(strstr(output, "an index is out of range (compiled) (step 5)") != NULL, "%s", output);
+    free(output);
+}
+
 /* A sum of few numbers is written out also where something is stored along them, which is stored between one another; but not of
  * quotients, which would be made twice. */
 Test(compile_loops, sums_are_written_out_beside_what_is_stored)

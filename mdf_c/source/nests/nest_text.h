@@ -124,9 +124,10 @@ void nest_text_enter(struct nest_text *text, size_t step);
 /* In front of what is written out of a loop within one over the vector axis, or behind it: that takes in what stands around. Not
  * where it keeps something for that, or finds items by an index that is the same all along it, which is looked at in front. */
 void nest_text_leave(struct nest_text *text, const struct nest_event *opens);
-/* What a register is called here, and its element in its array. */
+/* What a register is called here. */
 const char *nest_text_operand(struct nest_text *text, size_t step);
-const char *nest_text_kept(struct nest_text *text, size_t step);
+/* Whether a load is written where it is used. */
+bool nest_text_is_inlined(const struct nest_text *text, size_t step);
 /* A variable for a register, in the block that is open. */
 const char *nest_text_name(struct nest_text *text, size_t step, const char *hint);
 
@@ -146,8 +147,20 @@ void nest_text_close(struct nest_text *text);
 void nest_text_find_depths(const struct nest_text *text, const struct nest_event *opens, uint8_t folds[MDF_NEST_MOST_STEPS + 1]);
 /* All of a nest, as it is planned. */
 bool nest_text_write(struct nest_text *text);
-/* Writes what a step makes. */
+/* Writes what a step makes, or what an event says. */
+bool nest_text_write_event(struct nest_text *text, const struct nest_event *event);
 bool nest_text_compute(struct nest_text *text, size_t step);
+
+/* --- source_nest_places.c: the element that a step loads, or stores; of a register in its array, the axes that this has, and how
+ * many indices each. */
+const char *nest_text_viewed(struct nest_text *text, size_t step);
+const char *nest_text_kept(struct nest_text *text, size_t step);
+bool nest_text_is_axis_kept(const struct nest_text *text, size_t step, size_t axis);
+size_t nest_text_kept_extent(const struct nest_text *text, size_t axis);
+/* Behind a register: the items that loads in loops within find by it. In front of a loop over the vector axis, which begins with
+ * a step: those that loads in it find by an index that is the same all along it. */
+void nest_text_name_places(struct nest_text *text, const struct nest_event *event);
+void nest_text_name_fixed_places(struct nest_text *text, size_t step);
 
 /* --- source_nest_lanes.c: the most lanes that the totals have which begin before a loop over an axis (1: none, or the axis has
  * no more indices); the loop over the blocks of these, and that within; and, where the one ends that is open, what opens it again
@@ -164,6 +177,10 @@ bool nest_text_write_several(struct nest_text *text, const struct nest_event *op
 /* --- source_nest_pairs.c: the same of a loop along which a sum is written out whose totals are joined in pairs. */
 const struct nest_event *nest_text_end_of_pairs(const struct nest_text *text, const struct nest_event *opens);
 bool nest_text_write_pairs(struct nest_text *text, const struct nest_event *opens);
+
+/* --- source_nest_neighbours.c: the same of a loop that looks up elements by places in memory, which may lie side by side. */
+const struct nest_event *nest_text_end_of_neighbours(const struct nest_text *text, const struct nest_event *opens);
+bool nest_text_write_neighbours(struct nest_text *text, const struct nest_event *opens);
 
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);

@@ -70,8 +70,6 @@ void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_
     nest_text_open_block(text, mdf_source_text(text->writer, "%s%s", mark, head));
 }
 
-static void name_fixed_places(struct nest_text *text, size_t step);
-
 /* In a loop over the vector axis, or out of it, as a step wants. */
 void nest_text_enter(struct nest_text *text, size_t step)
 {
@@ -88,7 +86,7 @@ void nest_text_enter(struct nest_text *text, size_t step)
                           : is_even(text, vector, text->plan->tile)       ? mdf_source_text(text->writer, "%zu", text->plan->tile)
                                                                           : text->axes[vector].end;
 
-        name_fixed_places(text, step);
+        nest_text_name_fixed_places(text, step);
         nest_text_open_innermost(text, true, text->nest->extents[vector],
                                  mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
         text->is_group = true;
@@ -246,103 +244,6 @@ void nest_text_close(struct nest_text *text)
     }
 }
 
-/* ------------------------------------------------------------------ places */
-
-/* Appends a term of an index: stride times a count. */
-static const char *add_term(struct nest_text *text, const char *sum, const char *count, int64_t stride)
-{
-    struct mdf_source_writer *writer = text->writer;
-    unsigned long long factor = stride < 0 ? 0 - (unsigned long long)stride : (unsigned long long)stride;
-    const char *sign = stride < 0 ? " - " : " + ";
-
-    if (stride == 0) {
-        return sum;
-    }
-    if (sum[0] == '\0') {
-        sum = stride < 0 ? "0" : sum;
-        sign = stride < 0 ? " - " : "";
-    }
-    return factor == 1 ? mdf_source_text(writer, "%s%s%s", sum, sign, count)
-                       : mdf_source_text(writer, "%s%s%s * %llu", sum, sign, count, factor);
-}
-
-/* The index of an axis: of the vector axis, where the tile begins and that within it; behind what is left out in front. */
-static const char *whole_index(struct nest_text *text, size_t axis)
-{
-    const char *index = axis == text->plan->vector && text->nest->extents[axis] > text->plan->tile
-                            ? mdf_source_text(text->writer, "(%s + %s)", text->axes[axis].block, text->axes[axis].index)
-                            : text->axes[axis].index;
-
-    return text->first != NULL && is_open_axis(text, axis) ? mdf_source_text(text->writer, "(%s + %s)", text->first, index)
-                                                           : index;
-}
-
-/* Whether a register is loaded from the same place all along the vector axis. */
-static bool is_fixed(const struct nest_text *text, size_t step)
-{
-    const struct mdf_nest_step *load = step_of(text, step);
-
-    return load->kind == MDF_NEST_LOAD && load->view.at == MDF_NEST_NONE && nest_plan_is_vector(text->plan, step) &&
-           load->view.strides[text->plan->vector] == 0;
-}
-
-/* The number of the item that a view looks at, by a register. */
-static const char *item_of(struct nest_text *text, const struct mdf_nest_view *view)
-{
-    return mdf_source_text(
-        text->writer, "%s(%s, %lld, &beyond)",
-        mdf_source_use(text->writer, step_of(text, view->at)->level > 0 && !is_fixed(text, view->at) ? "item_of_row" : "item"),
-        nest_text_operand(text, view->at), (long long)view->at_limit);
-}
-
-/* The element that a step loads, or stores. */
-static const char *viewed(struct nest_text *text, size_t step)
-{
-    const struct mdf_nest_view *view = &step_of(text, step)->view;
-    struct mdf_source_writer *writer = text->writer;
-    const char *index = view->first != 0 ? mdf_source_text(writer, "%lld", (long long)view->first) : "";
-    size_t axis;
-
-    for (axis = 0; axis < step_of(text, step)->level; axis++) {
-        index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
-    }
-    if (view->at != MDF_NEST_NONE || text->registers[step].place != NULL) {
-        index = add_term(text, index, text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view),
-                         view->at_stride);
-    }
-    return mdf_source_element(writer, view->id, index[0] != '\0' ? index : "0");
-}
-
-/* The axes that the array of a register has. */
-static bool is_axis_kept(const struct nest_text *text, size_t step, size_t axis)
-{
-    size_t base = text->plan->kept[step];
-
-    return axis < step_of(text, step)->level &&
-           (axis == text->plan->vector || (axis < text->plan->vector ? axis : axis - 1) >= base);
-}
-
-static size_t kept_extent(const struct nest_text *text, size_t axis)
-{
-    return axis == text->plan->vector ? tile_length(text) : text->nest->extents[axis];
-}
-
-/* The element of a register in its array. */
-const char *nest_text_kept(struct nest_text *text, size_t step)
-{
-    const char *index = "";
-    int64_t stride = 1;
-    size_t axis;
-
-    for (axis = step_of(text, step)->level; axis-- > 0;) {
-        if (is_axis_kept(text, step, axis)) {
-            index = add_term(text, index, text->axes[axis].index, stride);
-            stride *= (int64_t)kept_extent(text, axis);
-        }
-    }
-    return mdf_source_text(text->writer, "%s[%s]", text->registers[step].array, index[0] != '\0' ? index : "0");
-}
-
 enum { FEWEST_ALONG = 16 }; /* elements of a row that compilers make vectors of */
 
 /* A truth in memory as one that compares. */
@@ -374,14 +275,14 @@ static bool is_joined_truth(const struct nest_text *text, size_t step)
 
 static const char *loaded(struct nest_text *text, size_t step)
 {
-    const char *element = viewed(text, step);
+    const char *element = nest_text_viewed(text, step);
 
     return is_joined_truth(text, step) ? compared(text, element) : element;
 }
 
 /* Whether a load is written where it is used: at its level, in one place; along the vector axis in each loop that uses it, which
  * of a nest that turns what it loads is the only one. */
-static bool is_inlined(const struct nest_text *text, size_t step)
+bool nest_text_is_inlined(const struct nest_text *text, size_t step)
 {
     size_t i;
 
@@ -410,7 +311,7 @@ const char *nest_text_operand(struct nest_text *text, size_t step)
     if (own->name != NULL) {
         return own->name;
     }
-    if (step_of(text, step)->kind == MDF_NEST_LOAD && is_inlined(text, step)) {
+    if (step_of(text, step)->kind == MDF_NEST_LOAD && nest_text_is_inlined(text, step)) {
         return loaded(text, step);
     }
     if (own->total != NULL && nest_plan_is_vector(text->plan, step) && text->plan->kept[step] == MDF_NEST_NONE) {
@@ -517,10 +418,10 @@ static void write_store(struct nest_text *text, size_t step, const char *element
     struct mdf_source_value *value = &text->writer->values[step_of(text, step)->view.id];
     const char *name = value->name;
 
-    mdf_source_line(text->writer, "%s = %s;", viewed(text, step), element);
+    mdf_source_line(text->writer, "%s = %s;", nest_text_viewed(text, step), element);
     if (value->copy != NULL) {
         value->name = value->copy;
-        mdf_source_line(text->writer, "%s = %s;", viewed(text, step), element);
+        mdf_source_line(text->writer, "%s = %s;", nest_text_viewed(text, step), element);
         value->name = name;
     }
 }
@@ -560,93 +461,11 @@ static bool is_fused(const struct nest_text *text, size_t step)
     return false;
 }
 
-/* Whether a step stands behind an event, before the loop ends that this is in. */
-static bool is_computed_behind(const struct nest_text *text, const struct nest_event *event, size_t step)
-{
-    const struct nest_event *end = text->plan->events + text->plan->n_events;
-    size_t n_open = 1;
-
-    for (event++; event < end && n_open > 0; event++) {
-        if (event->kind == NEST_COMPUTE && event->index == step) {
-            return true;
-        }
-        n_open += event->kind == NEST_OPEN || event->kind == NEST_TILE;
-        n_open -= event->kind == NEST_CLOSE;
-    }
-    return false;
-}
-
-/* Loads in loops within by the index that a register has: the items are found once, in front of these. */
-static void name_places(struct nest_text *text, const struct nest_event *event)
-{
-    size_t step = event->index, i, k;
-
-    for (i = step + 1; i < text->nest->n_steps && !nest_plan_is_vector(text->plan, step); i++) {
-        const struct mdf_nest_step *load = step_of(text, i);
-        struct nest_register *own = &text->registers[i];
-
-        if (load->kind != MDF_NEST_LOAD || load->view.at != step || load->level <= step_of(text, step)->level ||
-            !is_computed_behind(text, event, i)) {
-            continue;
-        }
-        own->place = NULL;
-        for (k = step + 1; k < i && own->place == NULL; k++) {
-            const struct mdf_nest_view *other = &step_of(text, k)->view;
-
-            if (text->registers[k].place != NULL && other->at == step && other->at_limit == load->view.at_limit) {
-                own->place = text->registers[k].place;
-            }
-        }
-        if (own->place == NULL) {
-            nest_text_enter(text, step);
-            own->place = mdf_source_name(text->writer, &text->writer->locals, "item");
-            mdf_source_line(text->writer, "const size_t %s = %s;", own->place, item_of(text, &load->view));
-        }
-        own->place_block = text->n_blocks;
-    }
-}
-
-/* Whether a load is written by the event that is there, or behind it in the same loop: where it is used, if that is so. */
-static bool is_written_from_here(const struct nest_text *text, size_t load)
-{
-    size_t i;
-
-    for (i = load; i < text->nest->n_steps; i++) {
-        bool writes =
-            is_inlined(text, load) ? memchr(step_of(text, i)->in, (int)load, step_of(text, i)->n_in) != NULL : i == load;
-
-        if (writes && text->event->kind == NEST_COMPUTE &&
-            (text->event->index == i || is_computed_behind(text, text->event, i))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* In front of a loop over the vector axis, which begins with a step: the items that loads in it find by an index that is the same
- * all along it. */
-static void name_fixed_places(struct nest_text *text, size_t step)
-{
-    size_t i;
-
-    for (i = 0; i < text->nest->n_steps && text->event != NULL; i++) {
-        const struct mdf_nest_view *view = &step_of(text, i)->view;
-        if (step_of(text, i)->kind == MDF_NEST_LOAD && mdf_nest_set_has(&text->plan->steps, i) && view->at != MDF_NEST_NONE &&
-            text->registers[i].place == NULL && is_written_from_here(text, i) &&
-            nest_plan_depth(text->plan, i) == nest_plan_depth(text->plan, step) && is_fixed(text, view->at) &&
-            is_inlined(text, view->at)) {
-            text->registers[i].place = mdf_source_name(text->writer, &text->writer->locals, "item");
-            text->registers[i].place_block = text->n_blocks;
-            mdf_source_line(text->writer, "const size_t %s = %s;", text->registers[i].place, item_of(text, view));
-        }
-    }
-}
-
 bool nest_text_compute(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
 
-    if ((own->kind == MDF_NEST_LOAD && is_inlined(text, step)) || is_fused(text, step)) {
+    if ((own->kind == MDF_NEST_LOAD && nest_text_is_inlined(text, step)) || is_fused(text, step)) {
         return true;
     }
     nest_text_enter(text, step);
@@ -678,7 +497,7 @@ static void keep(struct nest_text *text, size_t step)
 
     nest_text_enter(text, step);
     for (axis = 0; axis < step_of(text, step)->level; axis++) {
-        n *= is_axis_kept(text, step, axis) ? kept_extent(text, axis) : 1;
+        n *= nest_text_is_axis_kept(text, step, axis) ? nest_text_kept_extent(text, axis) : 1;
     }
     if (own->array == NULL) {
         own->array = mdf_source_buffer(text->writer, (mdf_dtype)step_of(text, step)->dtype, n, hint_of(text, step));
@@ -694,14 +513,14 @@ static bool compute(struct nest_text *text, const struct nest_event *event)
         return false;
     }
     if (step_of(text, event->index)->kind != MDF_NEST_STORE) {
-        name_places(text, event);
+        nest_text_name_places(text, event);
     }
     return true;
 }
 
 /* ------------------------------------------------------------------ the nest */
 
-static bool write_event(struct nest_text *text, const struct nest_event *event)
+bool nest_text_write_event(struct nest_text *text, const struct nest_event *event)
 {
     switch ((enum nest_event_kind)event->kind) {
     case NEST_TILE:
@@ -794,6 +613,26 @@ static void free_axes(struct nest_text *text)
     }
 }
 
+/* A whole loop, where it has a form of its own: what closes it, or NULL where it could not be written. False: it has none. */
+static bool write_loop(struct nest_text *text, const struct nest_event *opens, const struct nest_event **end)
+{
+    static const struct {
+        const struct nest_event *(*find_end)(const struct nest_text *text, const struct nest_event *opens);
+        bool (*write)(struct nest_text *text, const struct nest_event *opens);
+    } forms[] = {{nest_text_end_of_pairs, nest_text_write_pairs},
+                 {nest_text_end_of_several, nest_text_write_several},
+                 {nest_text_end_of_neighbours, nest_text_write_neighbours}};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        *end = forms[i].find_end(text, opens);
+        if (*end != NULL) {
+            *end = forms[i].write(text, opens) ? *end : NULL;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* All that is planned, between what it may be refused for. */
 static bool write_events(struct nest_text *text)
 {
@@ -802,14 +641,10 @@ static bool write_events(struct nest_text *text)
 
     for (size_t i = 0; done && i < plan->n_events; i++) {
         const struct nest_event *event = &plan->events[i];
-        const struct nest_event *pairs = event->kind == NEST_OPEN ? nest_text_end_of_pairs(text, event) : NULL;
-        const struct nest_event *end = event->kind == NEST_OPEN && pairs == NULL ? nest_text_end_of_several(text, event) : pairs;
-        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(text) : NULL;
+        const struct nest_event *again = event->kind == NEST_CLOSE ? nest_text_rest_of_lanes(text) : NULL, *end = NULL;
 
         text->event = event;
-        done = pairs != NULL ? nest_text_write_pairs(text, event)
-               : end != NULL ? nest_text_write_several(text, event)
-                             : write_event(text, event);
+        done = event->kind == NEST_OPEN && write_loop(text, event, &end) ? end != NULL : nest_text_write_event(text, event);
         i = end != NULL ? (size_t)(end - plan->events) : again != NULL ? (size_t)(again - plan->events) - 1 : i;
     }
     nest_text_close_group(text);
