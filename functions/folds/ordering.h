@@ -2,6 +2,7 @@
 #ifndef MDF_FUNCTIONS_FOLDS_ORDERING_H
 #define MDF_FUNCTIONS_FOLDS_ORDERING_H
 
+#include "functions/kernel/routine.h"
 #include "mdf_c/base/stop.h"
 #include "mdf_c/tensor/value.h"
 
@@ -22,5 +23,9 @@ bool mdf_sort_by_keys(struct mdf_stop *stop, int64_t *items, int64_t *spare, siz
 
 /* Sorts items, keeping the order of equal ones, in at most n log n comparisons; the rest as above. */
 bool mdf_merge_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context);
+
+/* The function `sorted` of order_routine.inc for a plan that sorts few elements, where it takes less than keys do; NULL: it does
+ * not. */
+mdf_routine_function mdf_sorted_function(const struct mdf_routine_plan *plan);
 
 #endif

@@ -148,7 +148,8 @@ static const char *list_addresses(struct mdf_source_writer *writer, const char *
 
     mdf_text_init(&text, writer->memory);
     for (i = 0; i < n; i++) {
-        bool is_there = ids[i] != MDF_LOWERED_NONE && writer->lowered->values[ids[i]].form.kind == MDF_KIND_TENSOR;
+        const struct mdf_value *form = ids[i] != MDF_LOWERED_NONE ? &writer->lowered->values[ids[i]].form : NULL;
+        bool is_there = form != NULL && form->kind == MDF_KIND_TENSOR && form->dtype != MDF_DTYPE_STRING;
 
         mdf_text_printf(&text, "%s%s", i > 0 ? ", " : "", is_there ? mdf_source_address(writer, ids[i]) : "NULL");
     }
@@ -233,10 +234,12 @@ static void write_routine_call(struct mdf_source_writer *writer, const struct md
     mdf_source_close(writer);
 }
 
-/* A list of which all is said by the plan: the function does not get it. */
-static bool is_known_list(const struct mdf_value *value)
+/* A list, a text or nothing, of which all is said by the plan: the function does not get it. */
+static bool is_of_plan(const struct mdf_value *value)
 {
-    return value->kind == MDF_KIND_LIST && value->data != NULL;
+    bool is_text = value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_STRING;
+
+    return value->kind == MDF_KIND_NONE || ((value->kind == MDF_KIND_LIST || is_text) && value->data != NULL);
 }
 
 /* Whether C computes with elements of the value's type, or only moves them or looks at their bits, if no more is done. */
@@ -256,7 +259,7 @@ static bool has_types(const struct mdf_call *call)
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
-        if (call->inputs[i] != NULL && !is_known_list(call->inputs[i]) && !has_type(call, call->inputs[i])) {
+        if (call->inputs[i] != NULL && !is_of_plan(call->inputs[i]) && !has_type(call, call->inputs[i])) {
             return false;
         }
     }

@@ -3,6 +3,7 @@
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
 #include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
+#include "functions/kernel/routine.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/python/numpy/numpy_arrange.h"
 #include "functions/python/numpy/numpy_products.h"
@@ -85,12 +86,13 @@ static bool run_matmul_operator(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ dot */
 
-/* Over the last axis of a and the last but one of b, which has more than two: the product of matrices of their rows and columns. */
+/* Over the last axis of a and the last but one of b, of more than two: the product of matrices of their rows and columns. */
 static bool dot_of_stack(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b)
 {
     struct mdf_value *slots = mdf_python_slots(call);
     size_t n_rows = a->rank - 1, n_stacks = b->rank - 2, i;
-    int64_t *order = mdf_python_sizes(call, SLOT_ORDER, b->rank), *shape = mdf_python_sizes(call, SLOT_SHAPE, n_rows + b->rank - 1);
+    int64_t *order = mdf_python_sizes(call, SLOT_ORDER, b->rank),
+            *shape = mdf_python_sizes(call, SLOT_SHAPE, n_rows + b->rank - 1);
     int64_t left[2], right[2], size = mdf_value_shape(a)[n_rows];
 
     if (order == NULL || shape == NULL || size != mdf_value_shape(b)[n_stacks]) {
@@ -154,34 +156,30 @@ static bool read_mode(struct mdf_call *call, const char *otherwise, int64_t n, i
     return true;
 }
 
-enum { SUMS_BETWEEN_LOOKS = 8 }; /* for a request to stop: a sum may have millions of terms */
+#define ROUTINES "functions/python/numpy/convolve_routine.inc"
+#include "functions/kernel/routine_reals.inc"
+#define ROUTINES "functions/python/numpy/convolve_routine.inc"
+#include "functions/kernel/routine_wholes.inc"
 
-/* Elements [first, last) of the convolution of rows a and b, b taken backward where `turned`. */
-#define CONVOLVE(name, type, wide)                                                                                       \
-    static void name(const struct mdf_context *context, const type *a, int64_t n, const type *b, int64_t m, bool turned, \
-                     int64_t first, int64_t last, type *results)                                                         \
-    {                                                                                                                    \
-        for (int64_t i = first; i < last && !mdf_should_stop_at(context, (size_t)i, SUMS_BETWEEN_LOOKS); i++) {          \
-            wide sum = 0;                                                                                                \
-                                                                                                                         \
-            for (int64_t k = i < m ? 0 : i - m + 1; k < n && k <= i; k++) {                                              \
-                sum += (wide)a[k] * (wide)b[turned ? m - 1 - (i - k) : i - k];                                           \
-            }                                                                                                            \
-            results[i - first] = (type)sum;                                                                              \
-        }                                                                                                                \
-    }
-
-CONVOLVE(convolve_reals, double, double)
-CONVOLVE(convolve_integers, int64_t, uint64_t)
+/* What the function makes elements [first, last) with; false where the mode is none. */
+static bool plan_sums(struct mdf_call *call, const struct mdf_value *const pair[2], bool turned, const char *mode,
+                      int64_t whole[5])
+{
+    whole[0] = (int64_t)pair[0]->length;
+    whole[1] = (int64_t)pair[1]->length;
+    whole[2] = turned;
+    return read_mode(call, mode, whole[0], whole[1], &whole[3], &whole[4]);
+}
 
 static bool convolve(struct mdf_call *call, bool turned, const char *mode)
 {
     const struct mdf_value *pair[2];
     struct mdf_value *slots = mdf_python_slots(call);
     struct mdf_python_type type;
-    int64_t first = 0, last = 0, n;
+    enum { SUMS_BETWEEN_LOOKS = 8 }; /* for a request to stop: a sum may have millions of terms */
+    int64_t whole[5], n, last;
     mdf_dtype dtype, carrier;
-    void *results;
+    char *results;
 
     if (slots == NULL || !read_pair(call, pair)) {
         return false;
@@ -190,7 +188,7 @@ static bool convolve(struct mdf_call *call, bool turned, const char *mode)
         return mdf_call_error(call, MDF_SHAPE, "two rows with elements are needed");
     }
     dtype = mdf_ufunc_shared_dtype(call, 2, pair);
-    if (dtype == MDF_DTYPE_NONE || !read_mode(call, mode, (int64_t)pair[0]->length, (int64_t)pair[1]->length, &first, &last)) {
+    if (dtype == MDF_DTYPE_NONE || !plan_sums(call, pair, turned, mode, whole)) {
         return false;
     }
     type.dtype = dtype;
@@ -198,20 +196,57 @@ static bool convolve(struct mdf_call *call, bool turned, const char *mode)
     carrier = mdf_dtype_kind(dtype) == 'f' ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64;
     pair[0] = mdf_python_array_of(call, pair[0], carrier, MDF_SLOT_OPERANDS);
     pair[1] = pair[0] == NULL ? NULL : mdf_python_array_of(call, pair[1], carrier, MDF_SLOT_OPERANDS + 1);
-    n = last - first;
+    last = whole[4];
+    n = last - whole[3];
     results = pair[1] == NULL ? NULL : mdf_python_make(call, &slots[SLOT_PRODUCT], carrier, MDF_STRENGTH_LITERAL, 1, &n);
-    if (results == NULL) {
-        return false;
+    for (size_t i = 0; results != NULL && whole[3] < last && !mdf_should_stop_at(call->context, i, 1); i++) {
+        void *const out[1] = {results + i * SUMS_BETWEEN_LOOKS * sizeof(double)};
+        const void *const in[2] = {pair[0]->data, pair[1]->data};
+
+        whole[4] = last - whole[3] < SUMS_BETWEEN_LOOKS ? last : whole[3] + SUMS_BETWEEN_LOOKS;
+        (carrier == MDF_DTYPE_FLOAT64 ? mdf_convolved_float64 : mdf_convolved_int64)(out, in, whole, NULL, NULL);
+        whole[3] = whole[4];
     }
-    if (carrier == MDF_DTYPE_FLOAT64) {
-        convolve_reals(call->context, pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned,
-                       first, last, results);
-    } else {
-        convolve_integers(call->context, pair[0]->data, (int64_t)pair[0]->length, pair[1]->data, (int64_t)pair[1]->length, turned,
-                          first, last, results);
-    }
-    return mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_PRODUCT], type);
+    return results != NULL && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_PRODUCT], type);
 }
+
+/* Both rows are of the type of the result. */
+static bool plan_convolution(struct mdf_call *call, bool turned, const char *mode, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *const pair[2] = {call->inputs[0], call->inputs[1]}, *given = mdf_python_given(call, 2);
+
+    plan->function = "convolved";
+    plan->dtype = (mdf_dtype)call->outputs[0]->dtype;
+    return mdf_dtype_kind(plan->dtype) != 'b' && pair[0]->dtype == (uint8_t)plan->dtype &&
+           pair[1]->dtype == (uint8_t)plan->dtype && (given == NULL || given->data != NULL) && mdf_routine_room(plan, 5, 0) &&
+           plan_sums(call, pair, turned, mode, plan->whole);
+}
+
+static mdf_routine_function convolution_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_PRODUCTS = 1 << 12 };
+
+    if (plan->whole[0] > MOST_PRODUCTS || plan->whole[1] > MOST_PRODUCTS || plan->whole[0] * plan->whole[1] > MOST_PRODUCTS) {
+        return NULL;
+    }
+    return plan->dtype == MDF_DTYPE_INT64 ? mdf_convolved_int64 : MDF_ROUTINE_OF_REALS(plan, convolved);
+}
+
+static bool plan_convolve(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_convolution(call, false, "full", plan);
+}
+
+static bool plan_correlate(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_convolution(call, true, "valid", plan);
+}
+
+#define CONVOLUTION(plan)                                            \
+    .routine = &(const struct mdf_routine)                           \
+    {                                                                \
+        plan, .takes_halves = true, .function = convolution_function \
+    }
 
 static bool run_convolve(struct mdf_call *call)
 {
@@ -238,16 +273,17 @@ static bool run_correlate(struct mdf_call *call)
                            {"result", "numpy.take(all, numpy.arange(y.size) + (all.size - y.size) // 2)", NULL})
 
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
-    MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul,
-                 .form = MDF_FORM_MATMUL, .nodes = "MatMul(a, b)"),
+    MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL,
+                 .nodes = "MatMul(a, b)"),
     MDF_FUNCTION("numpy.matmul", run_matmul, 0, "x1 x2", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL,
                  .nodes = "MatMul(a, b)"),
-    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT, .nodes = "MatMul(a, b)",
+    MDF_FUNCTION("numpy.dot", run_dot, MDF_OPERATOR_METHOD, "a b", MDF_ELEMENT(dot), .form = MDF_FORM_DOT,
+                 .nodes = "MatMul(a, b)",
                  .derivatives = MDF_DERIVATIVES({0, OF_DOT("dy * x1", "numpy.matmul(gradient.product_of_matrices(dy, x0, x1), "
                                                                       "gradient.turn(gradient.column(x1), True))")},
                                                 {1, OF_DOT("dy * x0", "gradient.without_column(numpy.matmul(gradient.turn("
                                                                       "gradient.row(x0), True), "
                                                                       "gradient.product_of_matrices(dy, x0, x1)), x1)")})),
-    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLVED("x1")),
-    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLVED("numpy.flip(x1)")),
+    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLUTION(plan_convolve), CONVOLVED("x1")),
+    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLUTION(plan_correlate), CONVOLVED("numpy.flip(x1)")),
     {NULL}};

@@ -169,6 +169,60 @@ static bool run_argsort(struct mdf_call *call)
     return sort_along(call, true);
 }
 
+/* Lines of an array along an axis (NULL: all of it is one): how many one behind the other, elements of one, their distance. */
+static bool plan_lines(struct mdf_call *call, const struct mdf_value *axis, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *array = call->inputs[0];
+    int64_t number;
+    size_t at = 0;
+
+    plan->dtype = (mdf_dtype)array->dtype;
+    plan->whole[0] = plan->whole[2] = 1;
+    plan->whole[1] = (int64_t)array->length;
+    if (axis == NULL || array->rank == 0) {
+        return true;
+    }
+    if (axis->data == NULL || !mdf_value_to_int64(axis, &number) || !mdf_call_axis(call, number, array->rank, &at)) {
+        return false;
+    }
+    plan->whole[0] = (int64_t)mdf_axes_product(mdf_value_shape(array), 0, at);
+    plan->whole[1] = mdf_value_shape(array)[at];
+    plan->whole[2] = (int64_t)mdf_axes_product(mdf_value_shape(array), at + 1, array->rank);
+    return true;
+}
+
+/* order_routine.inc */
+static bool plan_order(struct mdf_call *call, bool numbers, struct mdf_routine_plan *plan)
+{
+    const int64_t minus_one = -1;
+    struct mdf_value last = {0};
+    char kind = mdf_dtype_kind((mdf_dtype)call->inputs[0]->dtype);
+
+    mdf_value_borrow_tensor(call->context->memory, &last, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &minus_one);
+    if ((kind != 'f' && kind != 'i' && kind != 'u') || !mdf_routine_room(plan, 6, 0) ||
+        !plan_lines(call, mdf_call_input(call, 1) == NULL ? &last : mdf_python_given(call, 1), plan)) {
+        return false;
+    }
+    plan->function = "sorted";
+    plan->whole[3] = plan->whole[1];
+    plan->whole[5] = numbers;
+    plan->work_bytes = 2 * (size_t)plan->whole[1] * sizeof(int64_t);
+    return true;
+}
+
+static bool plan_sort(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_order(call, false, plan);
+}
+
+static bool plan_argsort(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_order(call, true, plan);
+}
+
+#define ORDER_ROUTINE(plan) \
+    (&(const struct mdf_routine){plan, .by_axis = true, .takes_halves = true, .function = mdf_sorted_function})
+
 /* ------------------------------------------------------------------ running sums and products */
 
 #define RUNNING(name, type, wide, sign)                                                             \
@@ -254,29 +308,14 @@ static bool run_cumprod(struct mdf_call *call)
 /* Its input has been brought to the type of the result: running_routine.inc. */
 static bool plan_running(struct mdf_call *call, bool product, struct mdf_routine_plan *plan)
 {
-    const struct mdf_value *array = call->inputs[0], *axis = mdf_python_given(call, 1);
     mdf_dtype dtype = (mdf_dtype)call->outputs[0]->dtype;
-    int64_t number;
-    size_t at = 0;
 
-    if (mdf_numpy_carrier(dtype) != dtype || array->dtype != (uint8_t)dtype || !mdf_routine_room(plan, 4, 0)) {
+    if (mdf_numpy_carrier(dtype) != dtype || call->inputs[0]->dtype != (uint8_t)dtype || !mdf_routine_room(plan, 4, 0)) {
         return false;
     }
     plan->function = "running";
-    plan->dtype = dtype;
-    plan->whole[0] = plan->whole[2] = 1;
-    plan->whole[1] = (int64_t)array->length;
     plan->whole[3] = product;
-    if (axis == NULL) {
-        return true;
-    }
-    if (axis->data == NULL || !mdf_value_to_int64(axis, &number) || !mdf_call_axis(call, number, array->rank, &at)) {
-        return false;
-    }
-    plan->whole[0] = (int64_t)mdf_axes_product(mdf_value_shape(array), 0, at);
-    plan->whole[1] = mdf_value_shape(array)[at];
-    plan->whole[2] = (int64_t)mdf_axes_product(mdf_value_shape(array), at + 1, array->rank);
-    return true;
+    return plan_lines(call, mdf_python_given(call, 1), plan);
 }
 
 static bool plan_cumsum(struct mdf_call *call, struct mdf_routine_plan *plan)
@@ -348,10 +387,11 @@ static const struct mdf_meaning_scan running_product = {
 
 const struct mdf_operator mdf_operators_python_numpy_rows[] = {
     MDF_FUNCTION("numpy.sort", run_sort, 0, "a axis= kind=quicksort|stable|mergesort|heapsort stable=*",
+                 .routine = ORDER_ROUTINE(plan_sort),
                  .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, gradient.along(x0, numpy.argsort(x0, -1 if x1 is "
                                                     "None else x1), -1 if x1 is None else x1), x0)"})),
     MDF_FUNCTION("numpy.argsort", run_argsort, MDF_OPERATOR_METHOD, "a axis= kind=quicksort|stable|mergesort|heapsort stable=*",
-                 .derivatives = mdf_derivatives_flat),
+                 .routine = ORDER_ROUTINE(plan_argsort), .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.cumsum", run_cumsum, MDF_OPERATOR_METHOD, "a axis= dtype=", .routine = RUNNING_ROUTINE(plan_cumsum),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.reshape(numpy.flip(numpy.cumsum(numpy.flip(dy, x1), x1), x1), x0.shape)"})),

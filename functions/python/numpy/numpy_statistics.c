@@ -1,4 +1,4 @@
-/* numpy_statistics.c - numpy's functions of ordered values: median percentile quantile, unique searchsorted digitize, interp
+/* numpy_statistics.c - numpy's functions of ordered values: nanmedian percentile quantile, unique searchsorted digitize, interp
  * bincount.
  *
  * Source: numpy 2.4, "Order statistics", "Set routines", "searchsorted", "interp". */
@@ -163,22 +163,12 @@ static bool reduce_to_quantiles(struct mdf_call *call, struct quantiles *quantil
            mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
 }
 
-static bool find_median(struct mdf_call *call, bool skips_nan)
+static bool run_nan_median(struct mdf_call *call)
 {
-    struct quantiles quantiles = {call->context->stop, NULL, 1, METHOD_LINEAR, true, skips_nan};
+    struct quantiles quantiles = {call->context->stop, NULL, 1, METHOD_LINEAR, true, true};
     bool keeps_axes;
 
     return mdf_python_truth(call, 2, false, &keeps_axes) && reduce_to_quantiles(call, &quantiles, NULL, 1, keeps_axes);
-}
-
-static bool run_median(struct mdf_call *call)
-{
-    return find_median(call, false);
-}
-
-static bool run_nan_median(struct mdf_call *call)
-{
-    return find_median(call, true);
 }
 
 static bool find_method(struct mdf_call *call, size_t i, enum method *method)
@@ -629,12 +619,6 @@ static bool run_bincount(struct mdf_call *call)
                 {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})
 
 const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
-    MDF_FUNCTION(
-        "numpy.median", run_median, 0, "a axis= keepdims=",
-        .meaning = MDF_MEANING(
-            "result", NULL, {"ordered", "numpy.sort(numpy.ravel(x0) if x1 is None else numpy.moveaxis(x0, x1, 0), 0)", NULL},
-            {"result", "numpy.reshape((ordered[(ordered.shape[0] - 1) // 2] + ordered[ordered.shape[0] // 2]) / 2, y.shape)",
-             NULL})),
     MDF_FUNCTION("numpy.nanmedian", run_nan_median, 0, "a axis= keepdims="),
     MDF_FUNCTION("numpy.percentile", run_percentile, 0,
                  "a q axis= method= keepdims=", .meaning = QUANTILE_MEANING("(numpy.asarray(x1) / 100)")),

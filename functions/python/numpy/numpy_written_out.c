@@ -1,6 +1,6 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * isin.
+ * median isin.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
@@ -98,6 +98,14 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("product", "numpy.matmul(numpy.reshape(first, [numpy.prod(rows), numpy.prod(summed)]), "
                         "numpy.reshape(second, [numpy.prod(summed), numpy.prod(columns)]))"),
         RESULT("numpy.reshape(product, numpy.append(rows, columns))")),
+    WRITTEN_OUT("numpy.median", 0, "a axis= keepdims=", STEP("n", "numpy.ndim(a) if axis is None else numpy.size(axis)"),
+                STEP("moved", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, numpy.arange(-n, 0))"),
+                STEP("kept", SIZES("moved") "[:numpy.ndim(a) - n]"),
+                STEP("m", "numpy.prod(" SIZES("moved") "[numpy.ndim(a) - n:])"),
+                STEP("ordered", "numpy.sort(numpy.reshape(moved, numpy.append(kept, m)))"),
+                STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
+                STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
+                RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims)))")),
     WRITTEN_OUT_FLAT("numpy.isin", "element test_elements assume_unique=* invert=",
                      STEP("found", "numpy.any(numpy.equal(numpy.expand_dims(element, -1), numpy.ravel(test_elements)), -1)"),
                      RESULT("found if invert is None else numpy.not_equal(found, invert)")),
