@@ -299,8 +299,10 @@ static bool run_sum_to(struct mdf_call *call)
     } else {
         char from[MDF_PYTHON_KIND_TEXT_SIZE], to[MDF_PYTHON_KIND_TEXT_SIZE];
 
-        return mdf_call_error(call, MDF_SHAPE, "a gradient of %s is not one of %s", mdf_python_kind(g, from),
-                              mdf_python_kind(like, to));
+        return mdf_call_error(call, MDF_SHAPE,
+                              "a gradient of %s is not one of %s: a state whose shape changes from one iteration to the next "
+                              "has no derivative",
+                              mdf_python_kind(g, from), mdf_python_kind(like, to));
     }
     return send_back(call, g, numbers, like);
 }

@@ -93,12 +93,12 @@ def _position(lines: list[str], node: ast.Constant, text: str, offset: int | Non
     return node.lineno, start + 1, end + 1
 
 
-def _find_constant(file: str, text: str, names: list[str]) -> tuple[list[str], ast.Constant] | None:
-    lines = linecache.getlines(file)
+def _find_constants(lines: list[str], text: str, names: list[str]) -> list[ast.Constant]:
+    """Those that are the text, by the names around them where there are several."""
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):
-        return None
+        return []
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == text and isinstance(node.value, str)]
     if len(found) > 1:
         parents = _parents(tree)
@@ -108,7 +108,7 @@ def _find_constant(file: str, text: str, names: list[str]) -> tuple[list[str], a
             found = named or found
             if len(found) == 1:
                 break
-    return (lines, found[0]) if len(found) == 1 else None
+    return found
 
 
 def find(content: bytes, line: int | None, column: int | None, path: str | None) -> Place | None:
@@ -134,9 +134,11 @@ def find(content: bytes, line: int | None, column: int | None, path: str | None)
         return None
     text, offset = at if at is not None else (names[-1], None)
     for file, _ in _frames():
-        found = _find_constant(file, text, names)
-        if found is not None:
-            lines, constant = found
-            place = _position(lines, constant, text, offset)
+        lines = linecache.getlines(file)
+        found = _find_constants(lines, text, names)
+        if len(found) > 1:  # a file further out has it for something else
+            return None
+        if found:
+            place = _position(lines, found[0], text, offset)
             return Place(file, *place, lines[place[0] - 1].rstrip("\n"))
     return None

@@ -69,6 +69,14 @@ def test_models_of_objects_without_a_line():
     assert caught.value.file is None and "json" not in str(caught.value)
 
 
+def test_a_text_that_stands_twice_in_the_callers_file_is_not_looked_for_in_others():
+    models = [model_of({"output_ports": {"y": {"value": "off"}}}), model_of({"output_ports": {"y": {"value": "off"}}})]
+    for model in models:  # pytest has "off" once, in what reads its options
+        with pytest.raises(mdf_c.MdfNameError) as caught:
+            mdf_c.compile(model)
+        assert caught.value.file is None
+
+
 def test_an_array_over_time_is_told_how_to_be_given():
     model = model_of({"input_ports": {"x": {}}, "output_ports": {"y": {"value": "math.exp(x)"}}})
     with pytest.raises(mdf_c.MdfError, match=r"pass a list of dicts, inputs=\[{'x': value} for value in ...\]"):

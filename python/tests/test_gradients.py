@@ -532,3 +532,12 @@ def test_what_bodies_of_attention_draw_is_refused():
     model, _ = attention("t + numpy.random.normal(0.0, 1.0) * b", "")
     with pytest.raises(mdf_c.MdfUnsupportedError, match="random"):
         mdf_c.gradient(model, "y", ["n.q"], graph="g")
+
+
+def test_a_state_that_grows_is_refused_and_said_to_be_why():
+    ports = {"t": {"value": "s * w.sum()"}, "v": {"value": "numpy.append(w * 0.5, s[0])"}}
+    body = {"metadata": {"inputs": ["i", "c", "s", "w"], "outputs": ["c", "t", "v"]}, "nodes": {"b": {"output_ports": ports}}}
+    f = {"function": "onnx::Loop", "args": {"M": 2, "v_initial": ["x", "x"], "body": body}}
+    model = model_of(nodes={"n": {"parameters": {"x": {"value": [1.0, 2.0]}, "f": f}, "output_ports": {"y": {"value": "f[1]"}}}})
+    with pytest.raises(mdf_c.MdfError, match="a state whose shape changes from one iteration to the next has no derivative"):
+        mdf_c.gradient(model, "y", ["n.x"])()
