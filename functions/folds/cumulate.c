@@ -8,6 +8,11 @@
 #include "functions/moves/indexing.h"
 #include "mdf_c/base/processor.h"
 
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 enum { N_BUFFER = 512, FEW_LINES = 4, LINES_AT_ONCE = 32, MANY_LINES = 256, ROWS_AT_ONCE = 4 };
 
 /* Rough time of one element, to judge what is worth a thread. */
@@ -109,6 +114,9 @@ static void scan_lines(const struct job *job, size_t first, size_t n_columns)
 #define ELEMENT float
 #define WORK double
 #define NAME(x) x##_float32_avx2
+#define VECTOR __m256d
+#define LOAD_WIDE(x) _mm256_cvtps_pd(_mm_loadu_ps(x))
+#define STORE_NARROW(y, vector) _mm_storeu_ps(y, _mm256_cvtpd_ps(vector))
 #include "functions/folds/cumulate_lines.inc"
 #endif
 #define TARGET

@@ -76,6 +76,16 @@ static inline void turn_square_32(mdf_word32 *to, int64_t row, const mdf_word32 
     *(doubles2 *)(to + 3 * row) = __builtin_shufflevector(high_ab, high_cd, 1, 3);
 }
 
+/* Of three rows that lie element by element, four elements of each. */
+static inline void take_three_32(mdf_word32 *a, mdf_word32 *b, mdf_word32 *c, const mdf_word32 *x)
+{
+    singles4 first = *(const singles4 *)x, second = *(const singles4 *)(x + 4), third = *(const singles4 *)(x + 8);
+
+    *(singles4 *)a = __builtin_shufflevector(__builtin_shufflevector(first, second, 0, 3, 6, 6), third, 0, 1, 2, 5);
+    *(singles4 *)b = __builtin_shufflevector(__builtin_shufflevector(first, second, 1, 4, 7, 7), third, 0, 1, 2, 6);
+    *(singles4 *)c = __builtin_shufflevector(__builtin_shufflevector(first, second, 2, 5, 5, 5), third, 0, 1, 4, 7);
+}
+
 static inline void turn_square_64(mdf_word64 *to, int64_t row, const mdf_word64 *from, int64_t column)
 {
     doubles2 a = *(const doubles2 *)from, b = *(const doubles2 *)(from + column);
@@ -97,6 +107,7 @@ static inline void turn_square_64(mdf_word64 *to, int64_t row, const mdf_word64 
 #define WORD mdf_word32
 #define SIDE 4
 #define TURN_SQUARE turn_square_32
+#define TAKE_THREE take_three_32
 #define NAME(x) x##_32
 #include "functions/moves/turn_block.inc"
 #define WORD mdf_word64
