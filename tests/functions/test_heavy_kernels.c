@@ -159,6 +159,22 @@ Test(heavy_kernels, convolution)
     }
 }
 
+/* Windows that are 1 to 4 more than fill vectors are summed for many output channels at once, unless these have many weights. */
+Test(heavy_kernels, convolution_of_a_few_windows_more)
+{
+    static const int64_t sizes[][2] = {{7, 7}, {5, 5}, {3, 3}, {2, 9}, {2, 5}, {1, 11}, {4, 3}, {13, 13}};
+
+    for (size_t i = 0; i < N_CASES; i++) {
+        int64_t side = kernel_pick(0, 1) * 2 + 1;
+        struct window window = {
+            {side, side}, {1, 1}, {1, 1}, {side / 2, side / 2, side / 2, side / 2}, {sizes[i % 8][0], sizes[i % 8][1]}, {0}};
+
+        count_windows(&window);
+        check_conv(window, kernel_pick(1, 2), i % 5 == 0 ? kernel_pick(250, 520) : kernel_pick(1, 9), kernel_pick(40, 120),
+                   kernel_pick(0, 1) == 1);
+    }
+}
+
 static void check_pool(bool is_average, bool with_padding)
 {
     struct window window = pick_window(true);

@@ -17,6 +17,7 @@ enum {
     FEW_WINDOWS = 4,       /* these are better unrolled */
     MOST_LAYOUT = 1 << 27, /* elements of all planes laid out */
     MET_BYTES = 512 << 10, /* of what the vectors of a task meet */
+    POINTED_BYTES = 256 << 10,
     TASKS_PER_THREAD = 4
 };
 
@@ -352,7 +353,7 @@ static struct mdf_tile in_pairs(const struct job *job, struct mdf_tile tile, siz
     return tile;
 }
 
-/* A panel of weights, of `n_rows` rows, times the vectors [first, last), and the points where they are the last. */
+/* A panel of weights, of `n_rows` rows, times the vectors [first, last). */
 static void run_panel(const struct job *job, struct mdf_tile tile, size_t group, const char *weights, const void *starts,
                       size_t n_rows, size_t n_outputs, size_t first, size_t last, char *y)
 {
@@ -370,9 +371,48 @@ static void run_panel(const struct job *job, struct mdf_tile tile, size_t group,
         met = meets_pairs ? in_pairs(job, tile, group * n_pairs + at / 2, n, pair) : tile;
         job->kernels->tiles[n_rows * 3 / job->kernels->rows - 1][n - 1](&met, weights, starts, n_outputs, y);
     }
-    if (last == job->n_vectors && job->points.n_parts > 0) {
-        tile.vectors = &job->points;
-        job->kernels->points(&tile, weights, starts, n_rows, n_outputs, y);
+}
+
+static void copy_starts(const struct job *job, size_t channel, size_t n, void *starts)
+{
+    if (job->tiles->bias != NULL) {
+        memcpy(starts, (const char *)job->tiles->bias + channel * job->size_bytes, n * job->size_bytes);
+    }
+}
+
+/* How many panels meet the windows that are in no vector at once: few enough that their weights are still in the cache. */
+static size_t panels_at_once(const struct job *job)
+{
+    size_t n = MDF_TILE_SUMS, n_bytes = job->kernels->rows * job->tile.n_channels * job->tile.n_taps * job->size_bytes;
+
+    while (n > 1 && (n * job->points.n_parts > MDF_TILE_SUMS || n * n_bytes > POINTED_BYTES)) {
+        n /= 2;
+    }
+    return n;
+}
+
+/* Panels [first, last) of a group's weights times these windows. */
+static void run_points(const struct job *job, struct mdf_tile tile, size_t group, size_t first, size_t last)
+{
+    size_t rows = job->kernels->rows, size = job->size_bytes, k = tile.n_channels * tile.n_taps,
+           n_outputs = job->tiles->group_outputs;
+
+    tile.vectors = &job->points;
+    for (size_t panel = first; panel < last;) {
+        size_t output = panel * rows, channel = group * n_outputs + output, n_full = n_outputs / rows;
+        double starts[MDF_TILE_SUMS * MAX_LANES] = {0}; /* of any type */
+        struct mdf_tile_panels panels = {.n = panels_at_once(job), .n_rows = panel_rows(job, output), .starts = starts};
+
+        while (panels.n > 1 && panel + panels.n > (last < n_full ? last : n_full)) {
+            panels.n /= 2;
+        }
+        panels.n_outputs = panels.n_rows < n_outputs - output ? panels.n_rows : n_outputs - output;
+        panels.weights = job->packed + (group * job->n_packed + output * k) * size;
+        for (size_t i = 0; i < panels.n; i++) {
+            copy_starts(job, channel + i * rows, panels.n_outputs, (char *)starts + i * job->kernels->lanes * size);
+        }
+        job->kernels->points(&tile, &panels, job->y + channel * job->n_windows * size);
+        panel += panels.n;
     }
 }
 
@@ -386,19 +426,23 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
     size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
     const char *packed = job->packed + group * job->n_packed * size;
     struct mdf_tile tile = job->tile;
+    size_t first_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block), n_pointed = first_panel;
 
     last_vector = last_vector < job->n_vectors ? last_vector : job->n_vectors;
     tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
-    for (size_t panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block); panel < last_panel; panel++) {
+    for (size_t panel = first_panel; panel < last_panel; panel++) {
         size_t output = panel * job->kernels->rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
         double starts[MAX_LANES] = {0}; /* of any type */
 
-        if (tiles->bias != NULL) {
-            memcpy(starts, (const char *)tiles->bias + channel * size, n_outputs * size);
-        }
+        copy_starts(job, channel, n_outputs, starts);
         run_panel(job, tile, group, packed + output * tile.n_channels * tile.n_taps * size, starts, n_rows, n_outputs,
                   first_vector, last_vector, job->y + channel * job->n_windows * size);
+        if (job->points.n_parts > 0 && last_vector == job->n_vectors &&
+            (panel + 1 == last_panel || panel + 1 - n_pointed == panels_at_once(job))) {
+            run_points(job, tile, group, n_pointed, panel + 1);
+            n_pointed = panel + 1;
+        }
     }
 }
 

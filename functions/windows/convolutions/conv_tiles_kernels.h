@@ -32,13 +32,20 @@ struct mdf_tile {
 typedef void (*mdf_conv_tile_function)(const struct mdf_tile *tile, const void *packed, const void *starts, size_t n_rows,
                                        void *target);
 
-enum { MDF_TILE_POINTS = 4 };
+enum { MDF_TILE_POINTS = 4, MDF_TILE_SUMS = 8 };
+
+/* Panels one behind the other: 1, 2, 4 or 8, of so many rows each, all of which are output channels where there is more than one.
+ */
+struct mdf_tile_panels {
+    size_t n, n_rows, n_outputs;
+    const void *weights, *starts; /* a vector of the latter for each panel */
+};
 
 struct mdf_tile_kernels {
     size_t rows, lanes;
     mdf_conv_tile_function tiles[3][2]; /* of 1/3, 2/3, 3/3 of the rows; of 1, 2 vectors */
-    void (*points)(const struct mdf_tile *tile, const void *packed, const void *starts, size_t n_panel, size_t n_rows,
-                   void *target); /* of the windows of one vector, up to MDF_TILE_POINTS; NULL: there is none */
+    /* Of the windows of one vector, up to MDF_TILE_POINTS, that times panels at most MDF_TILE_SUMS; NULL: there is none. */
+    void (*points)(const struct mdf_tile *tile, const struct mdf_tile_panels *panels, void *target);
     void (*pack_panel)(const void *weights, size_t n, size_t n_panel, size_t k, void *packed);
 };
 MDF_DECLARE_FUSED(struct mdf_tile_kernels, mdf_tile_kernels);
