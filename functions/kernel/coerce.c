@@ -330,7 +330,7 @@ static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, con
     if (is_integer_type(common) && contains(allowed, real)) {
         return real;
     }
-    if ((is_integer_type(common) || undeclared_real) && contains(allowed, MDF_DTYPE_FLOAT32)) {
+    if ((is_integer_type(common) || common == MDF_DTYPE_FLOAT64) && contains(allowed, MDF_DTYPE_FLOAT32)) {
         return MDF_DTYPE_FLOAT32;
     }
     if (undeclared_real && contains(allowed, MDF_DTYPE_FLOAT64)) {

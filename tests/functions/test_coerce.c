@@ -81,6 +81,7 @@ static const struct test_case cases[] = {
     {"Sqrt", 13, IN32, {NUMBER(BOOL, 1)}, 1, {MDF_DTYPE_FLOAT32}, NULL},
     {"Celu", 12, IN64, {LITERAL(FLOAT64, 0.5, 1)}, 1, {MDF_DTYPE_FLOAT32}, NULL},
     {"Celu", 12, IN64, {LITERAL(INT64, 1, 2)}, 1, {MDF_DTYPE_FLOAT32}, NULL},
+    {"Celu", 12, IN64, {TYPED(FLOAT64, 0.5, 1)}, 1, {MDF_DTYPE_FLOAT32}, NULL}, /* as modeci_mdf runs it */
     {"BitShift", 11, IN64, {LITERAL(INT64, 1, 255), LITERAL(INT64, 2, 3)}, 2, {MDF_DTYPE_UINT64, MDF_DTYPE_UINT64}, NULL},
     {"MatMulInteger", 10, IN64, {LITERAL(INT64, 1, 255), LITERAL(INT64, -2, 3)}, 2, {MDF_DTYPE_UINT8, MDF_DTYPE_INT8}, NULL},
     {"Gather", 13, IN64, {TYPED(FLOAT64, 1, 2), LITERAL(FLOAT64, 1, 0)}, 2, {MDF_DTYPE_FLOAT64, MDF_DTYPE_INT64}, NULL},
@@ -100,7 +101,7 @@ static const struct test_case cases[] = {
      3,
      {0},
      "onnx::Max: inputs 'data_0[1]' (int32[2]) and 'data_0[2]' (int64[2]) have different types; use Cast"},
-    {"Celu", 12, IN64, {TYPED(FLOAT64, 1, 2)}, 1, {0}, "onnx::Celu: input 'X' is float64[2]; allowed are float32"},
+    {"Celu", 12, IN64, {TYPED(FLOAT16, 1, 2)}, 1, {0}, "onnx::Celu: input 'X' is float16[2]; allowed are float32"},
     {"Gather",
      13,
      IN64,

@@ -350,3 +350,26 @@ Test(open_nest, an_end_cuts_what_has_grown_past_it)
         engine_end(&engine);
     }
 }
+
+/* What a loop of no runs would put behind a state is not there: the state is as it was. */
+Test(open_nest, a_loop_of_no_runs_leaves_the_state_that_it_would_make_longer)
+{
+    static const char model[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"l\": {\"function\": \"onnx::Scan\", \"args\": "
+        "{\"num_scan_inputs\": 1, \"initial_state_and_scan_inputs\": \"[numpy.arange(6.0).reshape(3, 2)]\", \"body\": "
+        "{\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"y\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"x\": {}}, "
+        "\"parameters\": {\"k\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": \"[x]\", \"body\": "
+        "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": "
+        "{\"input_ports\": {\"s\": {}}, \"functions\": {" CONCAT(
+            "q", "s, numpy.array([0.0])") "}, \"output_ports\": {\"t\": {\"value\": \"q\"}}}}}}}}, \"output_ports\": {\"y\": "
+                                          "{\"value\": \"k\"}}}}}}}}, \"output_ports\": {\"o\": {\"value\": \"l\"}}}}}}}}";
+    static const double expected[] = {0, 1, 2, 3, 4, 5};
+    struct engine engine;
+    mdf_tensor rows;
+
+    evaluate(&engine, model);
+    cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "o"), &rows));
+    cr_assert(rows.rank == 2 && rows.shape[0] == 3 && rows.shape[1] == 2);
+    cr_expect_arr_eq(rows.data, expected, sizeof expected);
+    engine_end(&engine);
+}

@@ -418,7 +418,7 @@ bool loop_add_stack_behind(struct loop *loop, mdf_lowered_id item, size_t output
     const struct mdf_value *each = lowering_example(loop->lowering, item), *first = lowering_example(loop->lowering, initial);
     size_t n_items = count_items(loop);
 
-    if (n_items > 0) {
+    if (loop->result->n_runs != SIZE_MAX || n_items > 0) { /* without a run it is `initial` */
         n_items = (size_t)mdf_value_shape(first)[axis] + n_items * (size_t)mdf_value_shape(each)[axis];
     }
     /* An array of one element would be no scalar, which ops on scalars can not read. */
