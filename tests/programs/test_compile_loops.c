@@ -88,6 +88,19 @@ Test(compile_loops, totals_of_small_products_stay_in_registers)
     free(output);
 }
 
+/* Along a row that goes innermost: what is kept for a later loop, and two arrays that are stored between in one loop. */
+Test(compile_loops, kept_rows_lie_along_their_loop)
+{
+    char *output = compile_source_of("tests/data/compile/shared_rows.yaml");
+
+    cr_expect(strstr(output, "t_5[i + j * 70] = t_4;") != NULL, "%s", output);
+    cr_expect(
+        strstr(output, "moved[i * 3 + 0] = share_2 * s->n_x[i];\n            const float share_3 = t_5[i + 1 * 70] / sum[i];") !=
+            NULL,
+        "%s", output);
+    free(output);
+}
+
 /* Elements at places in memory are loaded as they lie where some places are in succession; one that is not there is refused. */
 Test(compile_loops, neighbours_are_loaded_together)
 {

@@ -88,10 +88,14 @@ const char *nest_text_kept(struct nest_text *text, size_t step)
 {
     const char *index = "";
     int64_t stride = 1;
-    size_t axis;
+    size_t vector = text->plan->vector, axis;
 
+    if (nest_plan_is_vector(text->plan, step)) {
+        index = add_term(text, index, text->axes[vector].index, stride);
+        stride *= (int64_t)nest_text_kept_extent(text, vector);
+    }
     for (axis = step_of(text, step)->level; axis-- > 0;) {
-        if (nest_text_is_axis_kept(text, step, axis)) {
+        if (axis != vector && nest_text_is_axis_kept(text, step, axis)) {
             index = add_term(text, index, text->axes[axis].index, stride);
             stride *= (int64_t)nest_text_kept_extent(text, axis);
         }

@@ -3,8 +3,8 @@
  * Totals of the vector axis are arrays. Where a loop around does nothing but add to them, a run of it takes several of its
  * indices: a total is then loaded and stored once for all of these, which go into it one after the other, as they would one at a
  * time; of few indices all, in one loop with what begins the totals and what is made of them. Where it does nothing but store few
- * elements of one array side by side, those of the next index of the vector axis behind them, it takes all of them: compilers
- * store whole vectors then. */
+ * elements of one array, or two, side by side, those of the next index of the vector axis behind them, it takes all of them:
+ * compilers store whole vectors then. */
 #include "mdf_c/source/nests/nest_text.h"
 
 enum { SEVERAL = 4, SEVERAL_OF_MANY = 2, MANY_TOTALS = 5, FEW_ELEMENTS = 64, SHORT_ROW = 16, MOST_EVENTS_OF_SEVERAL = 32 };
@@ -69,7 +69,7 @@ const struct nest_event *nest_text_end_of_several(const struct nest_text *text, 
         }
         n_totals += is_total;
     }
-    return (n_stores == 0 ? n_totals > 0 : n_totals == 0 && n_stores == 1) && event - opens <= MOST_EVENTS_OF_SEVERAL &&
+    return (n_stores == 0 ? n_totals > 0 : n_totals == 0 && n_stores <= 2) && event - opens <= MOST_EVENTS_OF_SEVERAL &&
                    count_several(text, opens) > 1
                ? event
                : NULL;
