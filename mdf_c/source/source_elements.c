@@ -480,11 +480,35 @@ static bool express_elements(struct mdf_source_writer *writer, const struct mdf_
     return mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands, expression);
 }
 
+/* The remainder by a constant power of two, with the divisor's sign: the last bits, in one operation where that of the quotient
+ * that C has takes several and a choice; NULL: it is no such remainder. */
+static const char *last_bits(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[])
+{
+    mdf_dtype dtype = (mdf_dtype)op->dtype;
+    const struct mdf_element *element = op->code == MDF_LOWERED_ELEMENTS && op->operator!= NULL
+                                            ? mdf_element_of(op->operator, op->settings)
+                                        : op->code == MDF_LOWERED_FLOOR_REMAINDER ? MDF_ELEMENT(floor_remainder)
+                                                                                  : NULL;
+    int64_t divisor;
+
+    if ((element != MDF_ELEMENT(floor_remainder) && element != MDF_ELEMENT(modulo)) || mdf_dtype_kind(dtype) != 'i' ||
+        !mdf_source_computes(dtype) || !constant_whole(writer, op, 1, &divisor) || divisor <= 0 ||
+        (divisor & (divisor - 1)) != 0) {
+        return NULL;
+    }
+    return mdf_source_of_type(writer, mdf_source_text(writer, "($T)(($U)%s & %lld)", operands[0], (long long)(divisor - 1)),
+                              dtype);
+}
+
 bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype result,
                         const char *const operands[], struct mdf_source_expression *expression)
 {
     memset(expression, 0, sizeof *expression);
     writer->origin = op->origin != NULL ? op->origin : writer->origin;
+    expression->text = last_bits(writer, op, operands);
+    if (expression->text != NULL) {
+        return true;
+    }
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_ADD_EXACT:
     case MDF_LOWERED_SUBTRACT_EXACT:

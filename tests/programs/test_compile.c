@@ -143,6 +143,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/extremes.yaml --typed -g g -n 2",
         "tests/data/compile/pulls.yaml --typed",
         "tests/data/compile/small_products.yaml --typed",
+        "tests/data/compile/few_extremes.yaml --typed",
         "tests/data/compile/shared_rows.yaml --typed",
         "tests/data/compile/neighbours.yaml --typed",
         "tests/data/compile/neighbours.yaml --trace -n 4 --inputs tests/data/compile/neighbours.json",

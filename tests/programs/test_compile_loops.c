@@ -101,6 +101,18 @@ Test(compile_loops, kept_rows_lie_along_their_loop)
     free(output);
 }
 
+/* Extremes of up to four reals, of which nothing else is made, are loaded one by one; remainders by powers of two are last bits.
+ */
+Test(compile_loops, few_extremes_have_no_loops)
+{
+    char *output = compile_source_of("tests/data/compile/few_extremes.yaml");
+
+    cr_expect(strstr(output, "= mdf_largest_of_few_4_float32(number, number_2, number_3, number_4);") != NULL, "%s", output);
+    cr_expect(strstr(output, "= mdf_smallest_of_few_3_float64(") != NULL && strstr(output, "lanes[") == NULL, "%s", output);
+    cr_expect(strstr(output, "s->n_rest_too[i] = (int64_t)((uint64_t)at_4 & 3);") != NULL, "%s", output);
+    free(output);
+}
+
 /* Elements at places in memory are loaded as they lie where some places are in succession; one that is not there is refused. */
 Test(compile_loops, neighbours_are_loaded_together)
 {

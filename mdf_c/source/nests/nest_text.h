@@ -21,6 +21,7 @@ struct nest_register {
         *place; /* of LOAD: the index that it has in loops within, in the blocks that are open; NULL: none was made there */
     size_t place_block; /* in which that is declared */
     bool is_stored;     /* by the statement that made it */
+    bool is_of_few;     /* of FOLD: it is written without a loop */
 };
 
 struct nest_text {
@@ -181,6 +182,12 @@ bool nest_text_write_pairs(struct nest_text *text, const struct nest_event *open
 /* --- source_nest_neighbours.c: the same of a loop that looks up elements by places in memory, which may lie side by side. */
 const struct nest_event *nest_text_end_of_neighbours(const struct nest_text *text, const struct nest_event *opens);
 bool nest_text_write_neighbours(struct nest_text *text, const struct nest_event *opens);
+
+/* --- source_nest_few.c: the same of a loop over few elements that are only folded to extremes; and whether the event at hand
+ * begins one of these. */
+const struct nest_event *nest_text_end_of_few(const struct nest_text *text, const struct nest_event *opens);
+bool nest_text_begins_few(const struct nest_text *text);
+bool nest_text_write_few(struct nest_text *text, const struct nest_event *opens);
 
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);

@@ -621,6 +621,7 @@ static bool write_loop(struct nest_text *text, const struct nest_event *opens, c
         bool (*write)(struct nest_text *text, const struct nest_event *opens);
     } forms[] = {{nest_text_end_of_pairs, nest_text_write_pairs},
                  {nest_text_end_of_several, nest_text_write_several},
+                 {nest_text_end_of_few, nest_text_write_few},
                  {nest_text_end_of_neighbours, nest_text_write_neighbours}};
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

@@ -197,6 +197,10 @@ void nest_text_begin(struct nest_text *text, size_t step)
         return;
     }
     own->total = mdf_source_name(writer, &writer->locals, row->hint);
+    own->is_of_few = nest_text_begins_few(text);
+    if (own->is_of_few) {
+        return;
+    }
     if (row->is_index) {
         own->best = mdf_source_name(writer, &writer->locals, "best");
         mdf_source_line(writer, "%s %s = 0;", mdf_source_type(dtype), own->best);
@@ -577,6 +581,9 @@ void nest_text_end(struct nest_text *text, size_t step)
     nest_text_close_group(text);
     own->name = own->total;
     own->block = text->n_blocks;
+    if (own->is_of_few) {
+        return;
+    }
     if (has_row(text, step)) {
         mdf_source_line(text->writer, "const %s %s = %s;", type_of(text, step),
                         nest_text_name(text, step, fold_rows[step_of(text, step)->fold].hint),
