@@ -100,6 +100,33 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
                                 (form == MDF_FORM_SCATTER_ND || trial->effective[0]->rank == 1)));
 }
 
+/* The place among all elements of the axes that indices are of, as one for all of them. */
+static void flatten(struct mdf_lowered_put *put)
+{
+    int64_t limit = 1;
+    size_t i;
+
+    for (i = 0; i < put->n_indices; i++) {
+        limit *= put->limits[i];
+    }
+    *put = (struct mdf_lowered_put){.n_indices = 1, .steps = {put->steps[put->n_indices - 1]}, .limits = {limit}};
+}
+
+/* Where a single tuple of indices leads to, as a number: what lies there is looked up, and put there again. */
+static mdf_lowered_id add_place(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_put *put)
+{
+    struct nest_draft *draft = draft_new(lowering);
+    uint8_t none[MDF_INLINE_RANK], place;
+
+    memset(none, DRAFT_NO_AXIS, sizeof none);
+    place = draft == NULL ? 0 : lowering_find_place(lowering, draft, trial, put->n_indices, none);
+    if (draft == NULL || draft->has_failed) {
+        return MDF_LOWERED_NONE;
+    }
+    flatten(put);
+    return lowering_add_computed_nest(lowering, draft, place, 1, 0, NULL, NULL);
+}
+
 /* What lies at an index, combined with an update. */
 static mdf_lowered_id combine(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_put *put,
                               mdf_lowered_id array, mdf_lowered_id update, mdf_lowered_id index)
@@ -107,10 +134,10 @@ static mdf_lowered_id combine(struct lowering *lowering, const struct trial *tri
     struct nest_draft *draft =
         array != MDF_LOWERED_NONE && update != MDF_LOWERED_NONE && index != MDF_LOWERED_NONE ? draft_new(lowering) : NULL;
     const struct mdf_nest_view of_index = {.id = index, .at = MDF_NEST_NONE}, added = {.id = update, .at = MDF_NEST_NONE};
-    struct mdf_nest_view there = {.id = array, .at_stride = put->steps[put->n_indices - 1], .at_limit = 1};
+    struct mdf_nest_view there = {.id = array, .at_stride = put->steps[0], .at_limit = put->limits[0]};
     const int64_t strides[] = {1};
-    size_t length = draft != NULL ? lowering_example(lowering, update)->length : 0, rank = length > 1, i;
-    uint8_t axes[1] = {DRAFT_NO_AXIS}, none[MDF_INLINE_RANK], in[2];
+    size_t length = draft != NULL ? lowering_example(lowering, update)->length : 0, rank = length > 1;
+    uint8_t axes[1] = {DRAFT_NO_AXIS}, in[2];
 
     if (draft == NULL) {
         return MDF_LOWERED_NONE;
@@ -118,12 +145,7 @@ static mdf_lowered_id combine(struct lowering *lowering, const struct trial *tri
     if (rank > 0) {
         axes[0] = draft_axis(draft, (int64_t)length);
     }
-    for (i = 0; i < put->n_indices; i++) {
-        there.at_limit *= put->limits[i];
-    }
-    memset(none, DRAFT_NO_AXIS, sizeof none);
-    there.at = put->n_indices == 1 ? draft_load_elements(lowering, draft, &of_index, 0, NULL, NULL)
-                                   : lowering_find_place(lowering, draft, trial, put->n_indices, none);
+    there.at = draft_load_elements(lowering, draft, &of_index, 0, NULL, NULL);
     if (draft->has_failed) {
         return MDF_LOWERED_NONE;
     }
@@ -201,22 +223,20 @@ mdf_lowered_id lowering_look_through_copy(const struct lowering *lowering, mdf_l
     return id;
 }
 
-/* The index of what is put, number `i`: one for all axes, where the numbers that say it are known to be on theirs. */
-static mdf_lowered_id take_index(struct lowering *lowering, struct mdf_lowered_put *put, mdf_lowered_id indices, size_t i)
+/* The index of what is put, number `i`: one for all axes, where the numbers that say it are known to be on theirs, or where what
+ * lies there is looked up too. */
+static mdf_lowered_id take_index(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_put *put,
+                                 mdf_lowered_id indices, size_t i)
 {
     mdf_lowered_id flat = put->n_indices < 2
                               ? MDF_LOWERED_NONE
                               : lowering_flatten_index(lowering, indices, i * put->n_indices, put->n_indices, put->limits);
-    int64_t limit = 1;
-    size_t k;
 
     if (flat == MDF_LOWERED_NONE) {
-        return take(lowering, indices, i * put->n_indices, put->n_indices);
+        return put->n_indices > 1 && !replaces(trial) ? add_place(lowering, trial, put)
+                                                      : take(lowering, indices, i * put->n_indices, put->n_indices);
     }
-    for (k = 0; k < put->n_indices; k++) {
-        limit *= put->limits[k];
-    }
-    *put = (struct mdf_lowered_put){.n_indices = 1, .steps = {put->steps[put->n_indices - 1]}, .limits = {limit}};
+    flatten(put);
     return flat;
 }
 
@@ -246,7 +266,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
         }
         *op.of.put = put;
         op.in[1] = take(lowering, trial->ids[2], i * length, length);
-        op.in[2] = take_index(lowering, op.of.put, indices, i);
+        op.in[2] = take_index(lowering, trial, op.of.put, indices, i);
         op.in[1] = replaces(trial) ? op.in[1] : combine(lowering, trial, op.of.put, result, op.in[1], op.in[2]);
         result = op.in[1] != MDF_LOWERED_NONE && op.in[2] != MDF_LOWERED_NONE
                      ? lowering_add_element_op(lowering, op, &trial->results[0])

@@ -191,6 +191,9 @@ static inline size_t mdf_nest_count_in_lanes(const struct mdf_nest_step *fold, s
  * the order is another one. */
 size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n);
 
+/* Whether a step loads from 0, 1, 2, ... at an index: what it loads is the index, counted from the first. */
+bool mdf_nest_loads_its_index(const struct mdf_lowered *lowered, const struct mdf_nest_step *step);
+
 /* What the fold begins with whose elements step `i` makes; MDF_NEST_NONE: nothing that it has to wait for. */
 uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i);
 

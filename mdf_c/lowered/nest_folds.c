@@ -229,6 +229,31 @@ static bool was_float32(const struct mdf_nest_step *step)
            step->dtype == MDF_DTYPE_FLOAT64;
 }
 
+static bool goes_along_axes(const struct mdf_nest_view *view)
+{
+    size_t axis;
+
+    for (axis = 0; axis < MDF_NEST_MOST_AXES && view->strides[axis] == 0; axis++) {
+    }
+    return axis < MDF_NEST_MOST_AXES;
+}
+
+bool mdf_nest_loads_its_index(const struct mdf_lowered *lowered, const struct mdf_nest_step *step)
+{
+    const struct mdf_nest_view *view = &step->view;
+    const int64_t *numbers = NULL;
+    int64_t i;
+
+    if (step->kind != MDF_NEST_LOAD || step->dtype != MDF_DTYPE_INT64 || view->at == MDF_NEST_NONE || view->first != 0 ||
+        view->at_stride != 1 || lowered->values[view->id].place != MDF_LOWERED_CONSTANT || goes_along_axes(view)) {
+        return false;
+    }
+    numbers = lowered->values[view->id].form.data;
+    for (i = 0; i < view->at_limit && numbers[i] == i; i++) {
+    }
+    return i == view->at_limit;
+}
+
 bool mdf_nest_is_exact_product(const struct mdf_lowered_nest *nest, size_t i)
 {
     const struct mdf_nest_step *step = &nest->steps[i];

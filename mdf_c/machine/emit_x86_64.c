@@ -336,6 +336,7 @@ static void emit_step(struct emission *emission, struct step *step)
         emit_exits(emission);
         emission_nan_cases(emission);
         emission_index_cases(emission);
+        emission_cast_cases(emission);
         emission_stop_cases(emission);
         break;
     case STEP_DEFERRED:
@@ -356,6 +357,7 @@ static void release(struct emission *emission)
     mdf_memory_release(emission->memory, emission->pointers);
     mdf_memory_release(emission->memory, emission->nan_cases);
     mdf_memory_release(emission->memory, emission->index_cases);
+    mdf_memory_release(emission->memory, emission->cast_cases);
     mdf_memory_release(emission->memory, emission->stop_cases);
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);

@@ -111,6 +111,13 @@ struct index_case {
     int32_t limit;
 };
 
+/* Behind all other code: whether a real whose whole number would be the lowest one is that number, or bails out. */
+struct cast_case {
+    machine_label here, back;
+    uint8_t real;
+    bool is_float;
+};
+
 /* What is known of an index. */
 enum { N_CHECKED = 8 };
 struct checked_index {
@@ -150,6 +157,8 @@ struct emission {
     size_t n_nan_cases, nan_case_capacity;
     struct index_case *index_cases;
     size_t n_index_cases, index_case_capacity;
+    struct cast_case *cast_cases;
+    size_t n_cast_cases, cast_case_capacity;
     struct stop_case *stop_cases;
     size_t n_stop_cases, stop_case_capacity;
     struct checked_index checked[N_CHECKED];
@@ -259,6 +268,7 @@ bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed);
 /* Whether a function casts a scalar: types of which the machine's registers know nothing. */
 bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);
+void emission_cast_cases(struct emission *emission); /* behind the exits */
 
 /* --- emit_x86_64_condition.c */
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);

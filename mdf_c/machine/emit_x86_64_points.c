@@ -505,25 +505,31 @@ struct point {
 
 static void load_whole(const struct point *point, uint8_t number);
 
+/* The register that has the number, from 0 on, that a view is at. */
+static uint8_t find_at(const struct point *point, const struct mdf_nest_view *view)
+{
+    const struct mdf_nest_step *index = &point->nest->steps[view->at];
+
+    if (index->kind == MDF_NEST_LOAD && point->emission->lowered->values[index->view.id].is_scalar) {
+        return find_number(point->emission, index->view.id, view->at_limit);
+    }
+    load_whole(point, view->at);
+    check_index(point->emission, view->at_limit, unknown);
+    return RAX;
+}
+
 /* Where a step that loads finds its element; changes rax and rdx. */
 static struct machine_operand find_element(const struct point *point, const struct mdf_nest_step *load)
 {
     struct emission *emission = point->emission;
     const struct mdf_nest_view *view = &load->view;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)load->dtype);
-    const struct mdf_nest_step *index;
-    uint8_t number = RAX;
+    uint8_t number;
 
     if (view->at == MDF_NEST_NONE) {
         return in_memory(emission_array_base(emission, view->id, RDX), (int32_t)(view->first * size));
     }
-    index = &point->nest->steps[view->at];
-    if (index->kind == MDF_NEST_LOAD && emission->lowered->values[index->view.id].is_scalar) {
-        number = find_number(emission, index->view.id, view->at_limit);
-    } else {
-        load_whole(point, view->at);
-        check_index(emission, view->at_limit, unknown);
-    }
+    number = find_at(point, view);
     return element_at(emission, emission_array_base(emission, view->id, RDX), number, view->at_stride * size, view->first * size);
 }
 
@@ -595,7 +601,11 @@ static void emit_store(struct point *point, const struct mdf_nest_step *store)
     } else if (emission->lowered->values[load->view.id].is_scalar) {
         emission_copy(emission, store->view.id, load->view.id);
     } else {
-        load_number(emission, store->view.id, find_element(point, load));
+        if (mdf_nest_loads_its_index(emission->lowered, load)) {
+            emission_finish(emission, store->view.id, find_at(point, &load->view));
+        } else {
+            load_number(emission, store->view.id, find_element(point, load));
+        }
         if (emission->lives[store->view.id].n_uses > 0) { /* else it is kept nowhere */
             point->held[store->in[0]] = store->view.id;
         }

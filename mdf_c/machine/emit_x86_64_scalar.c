@@ -235,13 +235,45 @@ static void emit_real(struct emission *emission, const struct mdf_lowered_op *op
 
 /* ------------------------------------------------------------------ casts */
 
+static void add_cast_case(struct emission *emission, struct cast_case added)
+{
+    struct cast_case *grown = mdf_memory_grow(emission->memory, emission->cast_cases, &emission->cast_case_capacity,
+                                              emission->n_cast_cases + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        emission->assembler->failed = true;
+        return;
+    }
+    emission->cast_cases = grown;
+    emission->cast_cases[emission->n_cast_cases++] = added;
+}
+
+/* What does not fit gives the lowest number, which fits itself. */
+void emission_cast_cases(struct emission *emission)
+{
+    struct assembler *assembler = emission->assembler;
+    size_t i;
+
+    for (i = 0; i < emission->n_cast_cases; i++) {
+        const struct cast_case *cast = &emission->cast_cases[i];
+        uint64_t lowest = cast->is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000);
+
+        bind_label(assembler, cast->here);
+        assemble_vector(assembler, cast->is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, cast->real, 0,
+                        constant_operand(assembler, lowest, cast->is_float ? 4 : 8));
+        assemble_jump_if(assembler, IF_PARITY, emission->bail_out);
+        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
+        assemble_jump(assembler, cast->back);
+    }
+}
+
 /* Reals of the type `dtype` as rax; bails out where the number does not fit. */
 static void truncate_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
     bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
     struct assembler *assembler = emission->assembler;
-    machine_label done = new_label(assembler);
     uint8_t real = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
+    struct cast_case cast;
 
     assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
     if (type_of(emission, op->out) == MDF_DTYPE_INT32) {
@@ -251,15 +283,11 @@ static void truncate_real(struct emission *emission, const struct mdf_lowered_op
         assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(RAX));
         return;
     }
-    /* What does not fit gives the lowest number, which fits itself. */
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
-    assemble_jump_if(assembler, IF_NO_OVERFLOW, done);
-    assemble_vector(
-        assembler, is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0,
-        constant_operand(assembler, is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000), is_float ? 4 : 8));
-    assemble_jump_if(assembler, IF_PARITY, emission->bail_out);
-    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
-    bind_label(assembler, done);
+    cast = (struct cast_case){new_label(assembler), new_label(assembler), real, is_float};
+    assemble_jump_if(assembler, IF_OVERFLOW, cast.here);
+    bind_label(assembler, cast.back);
+    add_cast_case(emission, cast);
 }
 
 static void truth_of_real(struct emission *emission, const struct mdf_lowered_op *op)

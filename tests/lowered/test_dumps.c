@@ -340,6 +340,56 @@ Test(dumps, rows_are_put_where_they_lie)
               "%s", text);
 }
 
+/* What is added at two indices, from the end too, is looked up and put at one place, of which only a number knows; what is not on
+ * its axis is refused, also where its multiples wrap. */
+Test(dumps, boxes_are_counted_at_one_place)
+{
+    static const char *const ways[] = {"", "--plain", "--compile"}, *const wrong[] = {
+                                                                        "0.0, 3.0",          "4.0, 0.0",
+                                                                        "0.0, -4.0",         "-5.0, 0.0",
+                                                                        "6.1489147e18, 0.0", "0.0, 1e30",
+                                                                        "0.0, NaN",          "-9.223372036854775808e18, 0.0"};
+    const char *text = dump_whole("tests/data/dumps/boxes.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/boxes.yaml", true);
+    cr_expect(strstr(text, " by 1 of 12, in place") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_INT64), "%s", text);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong * sizeof ways / sizeof *ways; i++) {
+        const char *of = wrong[i / (sizeof ways / sizeof *ways)], *way = ways[i % (sizeof ways / sizeof *ways)];
+        const struct cli_outcome *outcome = cli_call(
+            "mdf-run tests/data/dumps/boxes.yaml -i 'points=[[0, 0], [0, 0], [0, 0], [%s], [0, 0]]' -n 3 --quiet %s", of, way);
+
+        cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "out of range") != NULL, "%s %s: %s%s", of, way,
+                  outcome->output, outcome->errors);
+    }
+}
+
+/* An element of a table is looked up at two indices, of which the first one's multiples may wrap; past a longest axis too. */
+Test(dumps, indices_of_tables_that_would_wrap)
+{
+    static const char *const ways[] = {"", "--plain", "--compile"};
+    static const struct {
+        const char *model, *first, *results;
+    } cases[] = {{"far_tables.yaml -g short", "1152921504606846976", NULL},
+                 {"far_tables.yaml -g short", "-4", "[2.0]"},
+                 {"far_tables.yaml -g long", "4611686018427387904", NULL},
+                 {"far_tables.yaml -g long", "70000", NULL},
+                 {"far_tables.yaml -g long", "-70001", NULL},
+                 {"far_tables.yaml -g long", "-70000", "[2.0]"},
+                 {"far_tables.yaml -g long", "69999", "[279998.0]"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+            const struct cli_outcome *outcome =
+                cli_call("mdf-run tests/data/dumps/%s -i 'places=[[0, 0], [0, 0], [%s, 1]]' -n 4 --quiet %s", cases[i].model,
+                         cases[i].first, ways[way]);
+
+            cr_expect(cases[i].results == NULL ? outcome->exit_status == 1 && strstr(outcome->errors, "out of range") != NULL
+                                               : strstr(outcome->output, cases[i].results) != NULL,
+                      "%s %s %s: %s%s", cases[i].model, cases[i].first, ways[way], outcome->output, outcome->errors);
+        }
+    }
+}
+
 /* A state that loops of the body go on with lies in one place, but where the outer loop looks at what it was before; an element
  * of a table, whose place both numbers say, is carried to the next run as that of a row is. */
 Test(dumps, tables_lie_in_one_place)

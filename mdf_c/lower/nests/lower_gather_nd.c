@@ -1,7 +1,8 @@
 /* lower_gather_nd.c - NESTs for GatherND by indices that are not known before. See lowering.h.
  *
- * A load has one index. That of several axes is their place among all of these; each index but the first is brought to
- * its axis by a row of numbers before, from the end where it is negative, so that none reaches into the row beside. */
+ * A load has one index. That of several axes is their place among all of these; each index is brought to its axis by a row of
+ * numbers before, from the end where it is negative, so that none reaches into the row beside. Along a first axis that is too
+ * long for that, an index is held near it: what is past it still is, and no multiple of it wraps. */
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
@@ -101,6 +102,17 @@ static uint8_t bring_to_axis(struct lowering *lowering, struct nest_draft *draft
     return draft_load_elements(lowering, draft, &view, 0, NULL, NULL);
 }
 
+static uint8_t hold_near_axis(struct lowering *lowering, struct nest_draft *draft, uint8_t in, int64_t size)
+{
+    uint8_t past = draft_number(lowering, draft, MDF_DTYPE_INT64, (double)size), before, is_past, is_before;
+
+    is_past = draft_apply(lowering, draft, MDF_ELEMENT(less), (const uint8_t[]){past, in});
+    in = draft_apply(lowering, draft, MDF_ELEMENT(select), (const uint8_t[MDF_MAX_OPERANDS]){is_past, past, in});
+    before = draft_number(lowering, draft, MDF_DTYPE_INT64, (double)(-1 - size));
+    is_before = draft_apply(lowering, draft, MDF_ELEMENT(less), (const uint8_t[]){in, before});
+    return draft_apply(lowering, draft, MDF_ELEMENT(select), (const uint8_t[MDF_MAX_OPERANDS]){is_before, before, in});
+}
+
 uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft, const struct trial *trial, size_t depth,
                             const uint8_t *axes)
 {
@@ -120,10 +132,13 @@ uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft,
                          : draft_load_elements(lowering, draft, &of_array, indices->rank - 1u, axes, strides);
 
         in = draft_cast(draft, in, MDF_DTYPE_INT64);
+        if (depth > 1) {
+            in = i > 0 || (shape[i] > 1 && shape[i] <= DRAFT_LONGEST_AXIS) ? bring_to_axis(lowering, draft, in, shape[i])
+                                                                           : hold_near_axis(lowering, draft, in, shape[i]);
+        }
         if (i > 0) {
             uint8_t size = draft_number(lowering, draft, MDF_DTYPE_INT64, (double)shape[i]);
 
-            in = bring_to_axis(lowering, draft, in, shape[i]);
             place = draft_apply(lowering, draft, MDF_ELEMENT(multiply), (const uint8_t[]){place, size});
             in = draft_apply(lowering, draft, MDF_ELEMENT(add), (const uint8_t[]){place, in});
         }

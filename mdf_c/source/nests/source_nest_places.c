@@ -62,6 +62,10 @@ const char *nest_text_viewed(struct nest_text *text, size_t step)
     for (axis = 0; axis < step_of(text, step)->level; axis++) {
         index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
     }
+    if (mdf_nest_loads_its_index(writer->lowered, step_of(text, step))) {
+        return mdf_source_text(writer, "(int64_t)%s",
+                               text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view));
+    }
     if (view->at != MDF_NEST_NONE || text->registers[step].place != NULL) {
         index = add_term(text, index, text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view),
                          view->at_stride);
