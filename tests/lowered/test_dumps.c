@@ -363,6 +363,17 @@ Test(dumps, boxes_are_counted_at_one_place)
     }
 }
 
+/* A few elements that are found at an index in an array into which runs put numbers are loaded one by one: a load of all of them
+ * would wait until what was just put is in memory. */
+Test(dumps, few_elements_of_what_is_put)
+{
+    const char *text = dump_whole("tests/data/dumps/worths.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/worths.yaml", true);
+    cr_expect(strstr(text, " = maximum r") == NULL && strstr(text, " = sum r") == NULL, "%s", text);
+    cr_expect(strstr(text, " from 3 at r0 by 4 of 4") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
+
 /* An element of a table is looked up at two indices, of which the first one's multiples may wrap; past a longest axis too. */
 Test(dumps, indices_of_tables_that_would_wrap)
 {

@@ -193,6 +193,37 @@ static bool waits(const struct finding *finding, const struct mdf_lowered_nest *
     return has_apart && (folds || nest->n_axes == 0);
 }
 
+/* Whether the body puts single numbers into an array. */
+static bool is_put_into(const struct finding *finding, mdf_lowered_id id)
+{
+    const struct mdf_lowered_region *body = &finding->arrays->loop->body;
+    size_t i;
+
+    for (i = 0; i < body->n_ops && (body->ops[i].code != MDF_LOWERED_PUT || body->ops[i].in[0] != id ||
+                                    finding->arrays->lowering->lowered->values[body->ops[i].in[1]].form.length != 1);
+         i++) {
+    }
+    return i < body->n_ops;
+}
+
+/* Whether a nest folds a few elements that it finds at an index, in an array into which a run before may just have put one of
+ * them: a load of all at once would wait until that is in memory. */
+static bool folds_what_is_put(const struct finding *finding, const struct mdf_lowered_nest *nest)
+{
+    bool loads = false, folds = false, stores = false;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        loads = loads || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && is_put_into(finding, step->view.id));
+        folds = folds || step->kind == MDF_NEST_FOLD;
+        stores = stores || (step->kind == MDF_NEST_STORE && step->level > 0);
+    }
+    return loads && folds && !stores && mdf_nest_count(nest, 0, nest->n_axes) <= SHORT_ARRAY_MOST &&
+           !finding->arrays->lowering->is_for_source;
+}
+
 /* Nests that have nothing to do with such arrays stay. */
 static void choose_nests(struct finding *finding)
 {
@@ -201,8 +232,9 @@ static void choose_nests(struct finding *finding)
 
     for (i = 0; i < body->n_ops; i++) {
         const struct mdf_lowered_nest *nest = finding->is_written[i] ? body->ops[i].of.nest : NULL;
-        bool any = false;
+        bool any = nest != NULL && folds_what_is_put(finding, nest);
 
+        finding->pays = finding->pays || any;
         for (k = 0; nest != NULL && k < nest->n_steps; k++) {
             const struct mdf_nest_step *step = &nest->steps[k];
 
