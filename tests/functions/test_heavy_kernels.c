@@ -175,6 +175,20 @@ Test(heavy_kernels, convolution_of_a_few_windows_more)
     }
 }
 
+/* Planes that are more than is near, of weights and sums that are not: pairs of vectors go through all output channels. */
+Test(heavy_kernels, convolution_by_pairs)
+{
+    for (size_t i = 0; i < N_CASES / 16; i++) {
+        int64_t reach = kernel_pick(1, 2), stride = kernel_pick(1, 2);
+        struct window window = {
+            {3, 3}, {stride, stride}, {reach, 1}, {reach, 1, 1, kernel_pick(0, 1)}, {kernel_pick(13, 15), kernel_pick(25, 29)},
+            {0}};
+
+        count_windows(&window);
+        check_conv(window, 1, kernel_pick(30, 60), kernel_pick(36, 100), kernel_pick(0, 1) == 1);
+    }
+}
+
 static void check_pool(bool is_average, bool with_padding)
 {
     struct window window = pick_window(true);

@@ -21,7 +21,7 @@ struct mdf_conv_plan {
 };
 
 /* Arrays of the workspace that the two functions below use. */
-enum { MDF_CONV_ARRAYS = 8 };
+enum { MDF_CONV_ARRAYS = 9 };
 
 /* Its meaning (struct mdf_meaning), whose result is the step "sum": products of weights and what the windows meet. */
 #define MDF_CONV_STEPS(x, weights, bias, places)                                                                         \

@@ -18,6 +18,10 @@ enum {
     MOST_LAYOUT = 1 << 27, /* elements of all planes laid out */
     MET_BYTES = 512 << 10, /* of what the vectors of a task meet */
     POINTED_BYTES = 256 << 10,
+    MANY_MET = 16 << 10,      /* bytes that pairs of vectors meet, that do not stay in the nearest cache beside weights */
+    FAR_PLANES = 100 << 10,   /* bytes of planes that do not stay there either */
+    NEAR_WEIGHTS = 640 << 10, /* bytes that stay in the second-level cache */
+    NEAR_SUMS = 512 << 10,
     TASKS_PER_THREAD = 4
 };
 
@@ -51,7 +55,9 @@ struct job {
     size_t n_panels, n_packed; /* of a group: panels; elements packed */
     char *packed, *laid_out;
     size_t n_panel_blocks, n_vector_blocks; /* of nearly one size */
-    const char *x;                          /* of the batch */
+    char *met; /* pairs of vectors go through all panels: room for what they meet, by tasks; or NULL */
+    size_t n_met;
+    const char *x; /* of the batch */
     char *y;
 };
 
@@ -216,6 +222,28 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     return job->packed != NULL;
 }
 
+/* Pairs of vectors go through all panels, one pair after the other, where planes do not stay in the nearest cache while the
+ * panels' weights and the sums stay in the second: what a pair meets is copied, one behind the other, once, and is near for all
+ * panels. */
+static bool go_by_pairs(const struct job *job)
+{
+    size_t n_channels = job->tile.n_channels, n_pair = 2 * job->kernels->lanes * job->size_bytes;
+
+    return !job->tiles->is_pointwise && job->tiles->n_groups == 1 && job->n_panels >= MANY_PANELS && n_pair <= 64 &&
+           n_channels * job->tile.n_taps * n_pair >= MANY_MET && n_channels * job->tile.n_plane * job->size_bytes >= FAR_PLANES &&
+           job->n_packed * job->size_bytes <= NEAR_WEIGHTS &&
+           job->tiles->group_outputs * job->n_windows * job->size_bytes <= NEAR_SUMS;
+}
+
+static bool prepare_met(struct mdf_workspace *workspace, struct job *job)
+{
+    size_t n_tasks = workspace->call->context->n_threads > 1 ? job->n_vector_blocks : 1;
+
+    job->n_met = job->tile.n_channels * job->tile.n_taps * 2 * job->kernels->lanes;
+    job->met = mdf_workspace_array(workspace, job->dtype, n_tasks * job->n_met);
+    return job->met != NULL;
+}
+
 /* Of one tap, and vectors that are half a line of the cache: tiles of many panels meet the two vectors of all channels one behind
  * the other. Where planes lie apart, a vector is in two lines about half the time, and lines of as many channels as there are do
  * not stay in the nearest cache from panel to panel. */
@@ -313,7 +341,9 @@ static void plan_blocks(struct job *job, size_t n_threads)
     n_tasks = divide_up(n_tasks, job->tiles->n_groups);
     n_blocks = n_blocks < n_pairs ? n_blocks : n_pairs;
     job->n_panel_blocks = 1;
-    if (job->n_panels >= n_tasks) {
+    if (go_by_pairs(job)) {
+        n_blocks = n_tasks < n_pairs ? n_tasks : n_pairs;
+    } else if (job->n_panels >= n_tasks) {
         job->n_panel_blocks = n_tasks;
     } else if (n_blocks < n_tasks) {
         n_blocks = n_tasks < n_pairs ? n_tasks : n_pairs;
@@ -350,6 +380,35 @@ static struct mdf_tile in_pairs(const struct job *job, struct mdf_tile tile, siz
         pair[i].first = (int64_t)(i * lanes);
     }
     tile.vectors = pair;
+    return tile;
+}
+
+/* What a pair of vectors meets, copied for all panels; of which sums are made as of the planes themselves. */
+static struct mdf_tile copy_met(const struct job *job, struct mdf_tile tile, char *to, struct mdf_tile_vector pair[2], size_t n)
+{
+    size_t n_bytes = job->kernels->lanes * job->size_bytes, plane_bytes = tile.n_plane * job->size_bytes;
+    const char *one = (const char *)tile.planes + tile.vectors[0].first * (int64_t)job->size_bytes;
+    const char *other = (const char *)tile.planes + tile.vectors[n - 1].first * (int64_t)job->size_bytes;
+    const int64_t *taps = tile.taps;
+
+    tile.planes = to;
+    for (size_t channel = 0; channel < tile.n_channels; channel++, one += plane_bytes, other += plane_bytes) {
+        for (size_t tap = 0; tap < tile.n_taps; tap++, to += 2 * n_bytes) {
+            copy_vector(n_bytes, one + taps[tap] * (int64_t)job->size_bytes, to);
+            copy_vector(n_bytes, other + taps[tap] * (int64_t)job->size_bytes, to + n_bytes);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        pair[i] = tile.vectors[i];
+        pair[i].first = (int64_t)(i * job->kernels->lanes);
+    }
+    tile.vectors = pair;
+    tile.is_whole = is_whole(pair, n, job->kernels->lanes);
+    tile.n_channels *= tile.n_taps;
+    tile.n_block *= tile.n_taps;
+    tile.n_taps = 1;
+    tile.taps = &no_offset;
+    tile.n_plane = 2 * job->kernels->lanes;
     return tile;
 }
 
@@ -416,6 +475,44 @@ static void run_points(const struct job *job, struct mdf_tile tile, size_t group
     }
 }
 
+/* All panels times a block of vectors. */
+static void run_pairs(const struct job *job, size_t block)
+{
+    size_t n_pairs = divide_up(job->n_vectors, 2), n_outputs = job->tiles->group_outputs, size = job->size_bytes;
+    size_t first = 2 * begin_of(n_pairs, job->n_vector_blocks, block),
+           last = 2 * begin_of(n_pairs, job->n_vector_blocks, block + 1), rows = job->kernels->rows;
+    char *met = job->met + (job->n_vector_blocks > 1 ? block * job->n_met * size : 0);
+    struct mdf_tile tile = job->tile;
+
+    last = last < job->n_vectors ? last : job->n_vectors;
+    tile.planes = job->tiles->is_pointwise ? job->x : job->laid_out;
+    for (size_t at = first; at < last; at += 2) {
+        size_t n = last - at < 2 ? 1 : 2;
+        struct mdf_tile_vector pair[2];
+        struct mdf_tile copy;
+
+        tile.vectors = job->vectors + at;
+        copy = copy_met(job, tile, met, pair, n);
+        for (size_t output = 0; output < n_outputs; output += rows) {
+            size_t n_rows = panel_rows(job, output), left = n_outputs - output;
+            double starts[MAX_LANES] = {0}; /* of any type */
+            const void *begin = starts;
+
+            if (job->tiles->bias != NULL && left >= n_rows) {
+                begin = (const char *)job->tiles->bias + output * size;
+            } else {
+                copy_starts(job, output, left < n_rows ? left : n_rows, starts);
+            }
+            job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&copy, job->packed + output * copy.n_channels * size, begin,
+                                                              left < n_rows ? left : n_rows,
+                                                              job->y + output * job->n_windows * size);
+        }
+    }
+    if (last == job->n_vectors && job->points.n_parts > 0) {
+        run_points(job, tile, 0, 0, job->n_panels);
+    }
+}
+
 /* A block of panels of a group's weights times a block of vectors. */
 static void run_block(const struct job *job, size_t group, size_t panel_block, size_t vector_block)
 {
@@ -454,6 +551,10 @@ static void run_tasks(void *context, size_t first, size_t last)
     for (size_t task = first; task < last; task++) {
         size_t block = task % n_blocks;
 
+        if (job->met != NULL) {
+            run_pairs(job, block);
+            continue;
+        }
         run_block(job, task / n_blocks, block / job->n_vector_blocks, block % job->n_vector_blocks);
     }
 }
@@ -479,6 +580,9 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
     }
     job.tile.y_row = (int64_t)job.n_windows;
     plan_blocks(&job, context->n_threads > 1 ? (size_t)context->n_threads : 1);
+    if (go_by_pairs(&job) && !prepare_met(workspace, &job)) {
+        return false;
+    }
     n_tasks = tiles->n_groups * job.n_panel_blocks * job.n_vector_blocks;
     for (size_t batch = 0; batch < tiles->n_batches; batch++) {
         double n_sums = (double)n_channels * (double)tiles->group_outputs * (double)job.n_windows;

@@ -21,7 +21,7 @@ struct mdf_convolution {
 };
 
 /* Arrays and values of the workspace that mdf_conv_tiles_run takes. */
-enum { MDF_CONV_TILES_ARRAYS = 4 };
+enum { MDF_CONV_TILES_ARRAYS = 5 };
 
 /* Whether this way is meant for such windows: there are some, and most of what is laid out is not padding. */
 bool mdf_conv_tiles_fit(const struct mdf_convolution *tiles);
