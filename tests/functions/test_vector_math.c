@@ -574,6 +574,28 @@ Test(vector_math, sums_of_powers_are_those_of_conversions)
     }
 }
 
+/* Loops that go in steps give what they give of each element by itself; the target may be the operand. */
+Test(vector_math, tanh_in_steps)
+{
+    static const size_t lengths[] = {511, 520, 528, 1023, 1040, 2100};
+    const struct mdf_vector_math *all[] = {&mdf_vector_math_plain, mdf_vector_math()};
+    float x[MOST_POWERS], y[MOST_POWERS], alone;
+
+    for (size_t i = 0; i < 2 * sizeof lengths / sizeof *lengths; i++) {
+        mdf_loop loop = all[i % 2]->loops[MDF_VECTORS_tangent_hyperbolic_FLOAT32];
+        size_t n = lengths[i / 2];
+
+        for (size_t k = 0; k < n; k++) {
+            x[k] = y[k] = k % 97 == 5 ? NAN : k % 101 == 7 ? -INFINITY : sinf((float)k) * (float)(k % 12);
+        }
+        loop(y, (const void *[]){y}, (const size_t[]){1}, n, NULL);
+        for (size_t k = 0; k < n; k++) {
+            loop(&alone, (const void *[]){x + k}, (const size_t[]){1}, 1, NULL);
+            cr_assert(isnan(x[k]) ? isnan(y[k]) : memcmp(&alone, &y[k], sizeof alone) == 0, "element %zu of %zu", k, n);
+        }
+    }
+}
+
 /* More than are made at a time; among them a NaN whose lowest digits are not 0. */
 Test(vector_math, sums_of_many_powers)
 {
