@@ -1,6 +1,6 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * median isin.
+ * median gradient delete cov corrcoef isin.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
@@ -22,6 +22,10 @@
 
 /* The shape as an array. */
 #define SIZES(array) "numpy.asarray(numpy.shape(" array "), numpy.int64)"
+/* What varies as rows of float64. */
+#define VARIABLES(array)                                                                                 \
+    "numpy.float64(1.0) * (numpy.atleast_2d(" array ") if rowvar is None or rowvar or numpy.ndim(" array \
+    ") < 2 else numpy.transpose(" array "))"
 /* How many are numbers. */
 #define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, None, keepdims)"
 
@@ -106,6 +110,28 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
                 STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
                 STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
                 RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims)))")),
+    /* Of one axis, whose places have one distance. */
+    WRITTEN_OUT("numpy.gradient", 0, "f spacing= axis=",
+                STEP("rows", "numpy.multiply(numpy.transpose(f, [0]) if axis is None else numpy.moveaxis(f, axis, -1), 1.0)"),
+                STEP("h", "1.0 if spacing is None else float(spacing)"),
+                STEP("first", "numpy.expand_dims(rows[..., 1] - rows[..., 0], -1) / h"),
+                STEP("last", "numpy.expand_dims(rows[..., -1] - rows[..., -2], -1) / h"),
+                STEP("all", "numpy.concatenate([first, (rows[..., 2:] - rows[..., :-2]) / (2.0 * h), last], -1)"),
+                RESULT("all if axis is None else numpy.moveaxis(all, -1, axis)")),
+    WRITTEN_OUT("numpy.delete", 0,
+                "arr obj axis=", STEP("rows", "numpy.ravel(arr) if axis is None else numpy.moveaxis(arr, axis, -1)"),
+                STEP("place", "numpy.arange(numpy.shape(rows)[-1])[obj]"),
+                STEP("rest", "numpy.concatenate([rows[..., :place], rows[..., place + 1:]], -1)"),
+                RESULT("rest if axis is None else numpy.moveaxis(rest, -1, axis)")),
+    WRITTEN_OUT(
+        "numpy.cov", 0, "m y= rowvar= bias= ddof=", STEP("own", VARIABLES("m")),
+        STEP("all", "own if y is None else numpy.concatenate([own, " VARIABLES("y") "], 0)"),
+        STEP("apart", "all - numpy.mean(all, 1, keepdims=True)"),
+        STEP("freedom", "numpy.shape(all)[1] - (ddof if ddof is not None else 0 if bias else 1)"),
+        RESULT("numpy.squeeze(numpy.matmul(apart, numpy.transpose(apart, [1, 0])) * numpy.divide(1.0, max(freedom, 0)))")),
+    WRITTEN_OUT("numpy.corrcoef", 0, "x y= rowvar=", STEP("c", "numpy.cov(x, y, rowvar)"),
+                STEP("wide", "numpy.sqrt(numpy.diag(numpy.atleast_2d(c)))"),
+                RESULT("c / c if numpy.ndim(c) == 0 else numpy.clip(c / numpy.expand_dims(wide, 1) / wide, -1.0, 1.0)")),
     WRITTEN_OUT_FLAT("numpy.isin", "element test_elements assume_unique=* invert=",
                      STEP("found", "numpy.any(numpy.equal(numpy.expand_dims(element, -1), numpy.ravel(test_elements)), -1)"),
                      RESULT("found if invert is None else numpy.not_equal(found, invert)")),
