@@ -51,12 +51,13 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
 struct other_results;
 bool lowering_open_nest(struct lowering *lowering, struct scope *scope, const struct trial *trial,
                         const struct other_results *others, bool *taken);
-/* nests/lower_view.c: the place of element number `i` of a value of that shape in what it is a view of; whether whole numbers rise by
- * one step along each dimension: then they are the places of a view. */
+/* nests/lower_view.c: the place of element number `i` of a value of that shape, which has elements, in what it is a view of; of
+ * all elements; whether whole numbers rise by one step along each dimension: then they are the places of a view. */
 int64_t lowering_place_in_view(const struct lowering_view *view, const int64_t *shape, size_t rank, size_t i);
+void lowering_number_places(const struct lowering_view *view, const int64_t *shape, size_t rank, int64_t *numbers);
 bool lowering_find_strides(const struct mdf_value *numbered, struct lowering_view *view);
-/* loops/lower_open_order.c: the open axis of a value that has one; MDF_INLINE_RANK: it has none, or several. Whether axes of length
- * 1 only are in front of it, so that no stride depends on its length. */
+/* loops/lower_open_order.c: the open axis of a value that has one; MDF_INLINE_RANK: it has none, or several. Whether axes of
+ * length 1 only are in front of it, so that no stride depends on its length. */
 size_t lowering_open_axis(const struct mdf_lowered_value *value);
 bool lowering_is_open_first(const struct mdf_lowered_value *value);
 /* A copy of an array with an axis as the first. False: memory ran out. */
@@ -65,8 +66,8 @@ bool lowering_move_first(struct lowering *lowering, const struct mdf_value *valu
 void lowering_strides_of_turned(const struct mdf_value *form, size_t axis, int64_t *strides);
 /* What the model sees of a value that lies with its axis `axis` first: a call of the region, and a view. NONE on failure. */
 mdf_lowered_id lowering_move_back(struct lowering *lowering, struct region *region, mdf_lowered_id id, size_t axis);
-/* A call that only moves elements of what is open, all along its open axis, whatever the length, which nests read where these lie;
- * *taken: it is one. */
+/* A call that only moves elements of what is open, all along its open axis, whatever the length, which nests read where these
+ * lie; *taken: it is one. */
 bool lowering_open_view(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* Whether a call that moves elements has a whole number past a length, which may be an end that cuts longer axes alone. */
 bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *trial, int64_t length);

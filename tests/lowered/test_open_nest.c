@@ -373,3 +373,31 @@ Test(open_nest, a_loop_of_no_runs_leaves_the_state_that_it_would_make_longer)
     cr_expect_arr_eq(rows.data, expected, sizeof expected);
     engine_end(&engine);
 }
+
+/* Whether a call makes a view of a state that grows is looked at in short arrays, where no number of it may cut longer ones. */
+Test(open_nest, views_of_what_grows_take_little_to_be_found)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"l\": "
+        "{\"function\": "
+        "\"onnx::Loop\", \"args\": {\"M\": 4, \"v_initial\": \"[numpy.array([0.5, 1.0])]\", \"body\": {\"metadata\": "
+        "{\"inputs\": [\"i\", "
+        "\"c\", \"s\"], \"outputs\": [\"c\", \"t\", \"e\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"s\": {}}, \"functions\": "
+        "{" CALL("v", "Unsqueeze", "\"data\": \"s\", \"axes\": \"numpy.array([0])\"") "," CONCAT(
+            "q",
+            "s, numpy.array([0.5])") "," CALL("r", "ReduceSum",
+                                              "\"data\": \"v\", \"keepdims\": 0") "}, \"output_ports\": {\"t\": {\"value\": "
+                                                                                  "\"q\"}, \"e\": {\"value\": \"r\"}}}}}}}}, "
+                                                                                  "\"output_ports\": {\"o\": {\"value\": "
+                                                                                  "\"l[1]\"}}}}}}}}";
+    static const double expected[] = {1.5, 2, 2.5, 3};
+    struct engine engine;
+    mdf_tensor sums;
+
+    evaluate(&engine, model);
+    cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "o"), &sums));
+    cr_assert(sums.rank == 1 && sums.shape[0] == 4);
+    cr_expect_arr_eq(sums.data, expected, sizeof expected);
+    cr_expect_lt(mdf_state_peak_bytes(engine.state), 1 << 21); /* a quarter of it; numbering the elements of long arrays: twice */
+    engine_end(&engine);
+}

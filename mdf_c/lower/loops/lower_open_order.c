@@ -112,8 +112,11 @@ static bool number_places(struct lowering *lowering, mdf_lowered_id id, size_t a
     if (numbers == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < n; i++) {
-        numbers[i] = view->is_there ? lowering_place_in_view(view, shape, form->rank, i) : (int64_t)i;
+    if (view->is_there) {
+        lowering_number_places(view, shape, form->rank, numbers);
+    }
+    for (i = 0; !view->is_there && i < n; i++) {
+        numbers[i] = (int64_t)i;
     }
     return true;
 }
@@ -227,26 +230,28 @@ bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *tria
     return may_cut;
 }
 
-/* Whether the result is such a view: at two short lengths, and at a long one, which an end that cuts (`[:20]`) does not hold. */
+/* Whether the result is such a view: at two short lengths, and where an end may cut what is longer than both (`[:20]`) at a long
+ * one. */
 static bool find_view(struct lowering *lowering, const struct trial *trial, struct lowering_view *view)
 {
     mdf_error kept = lowering->execution->context.error;
     int64_t lengths[3] = {FIRST_LENGTH, SECOND_LENGTH, 0};
     struct mdf_value made[3] = {{0}};
+    size_t n_lengths, i;
     bool is_view;
-    size_t i;
 
     *view = (struct lowering_view){0};
     if (!may_be_view(lowering, trial)) {
         return false;
     }
     lengths[2] = greatest_length(&lowering->lowered->values[trial->ids[0]]);
-    is_view = lengths[2] > SECOND_LENGTH && !lowering_may_cut_beyond(lowering, trial, lengths[2]) &&
+    n_lengths = lowering_may_cut_beyond(lowering, trial, SECOND_LENGTH) ? 3 : 2;
+    is_view = (n_lengths == 2 || (lengths[2] > SECOND_LENGTH && !lowering_may_cut_beyond(lowering, trial, lengths[2]))) &&
               move_places(lowering, trial, lengths[0], &made[0], view);
     view->is_there = true;
     view->id = base_of(lowering, trial->ids[0]);
     view->at = MDF_LOWERED_NONE;
-    for (i = 1; is_view && i < 3; i++) {
+    for (i = 1; is_view && i < n_lengths; i++) {
         struct lowering_view other = {0};
 
         is_view = move_places(lowering, trial, lengths[i], &made[i], &other) && made[i].rank == made[0].rank &&

@@ -23,6 +23,21 @@ int64_t lowering_place_in_view(const struct lowering_view *view, const int64_t *
     return place;
 }
 
+void lowering_number_places(const struct lowering_view *view, const int64_t *shape, size_t rank, int64_t *numbers)
+{
+    size_t block = 1, d, n, m, i;
+
+    numbers[0] = view->first;
+    for (d = rank; d-- > 0; block *= (size_t)shape[d]) {
+        for (n = 1; n < (size_t)shape[d]; n += m) { /* as many indices again as are there lie that many strides on */
+            m = n < (size_t)shape[d] - n ? n : (size_t)shape[d] - n;
+            for (i = 0; i < m * block; i++) {
+                numbers[n * block + i] = numbers[i] + (int64_t)n * view->strides[d];
+            }
+        }
+    }
+}
+
 /* Each element's place in what the value is a view of: an array of whole numbers of the value's shape. */
 static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct mdf_value *numbered)
 {
@@ -34,24 +49,42 @@ static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct
     if (numbers == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < form->length; i++) {
-        numbers[i] = view->is_there ? lowering_place_in_view(view, mdf_value_shape(form), form->rank, i) : (int64_t)i;
+    if (view->is_there) {
+        lowering_number_places(view, mdf_value_shape(form), form->rank, numbers);
+    }
+    for (i = 0; !view->is_there && i < form->length; i++) {
+        numbers[i] = (int64_t)i;
     }
     return true;
+}
+
+/* Whether numbers are the first ones, `by` further. */
+static bool are_further(const int64_t *numbers, const int64_t *first, size_t n, int64_t by)
+{
+    int64_t other = 0;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        other |= numbers[i] ^ (first[i] + by);
+    }
+    return other == 0;
 }
 
 bool lowering_find_strides(const struct mdf_value *numbered, struct lowering_view *view)
 {
     const int64_t *numbers = numbered->data, *shape = mdf_value_shape(numbered);
-    size_t step = 1, d, i;
+    size_t block = 1, d, n, m;
+    bool rise = true;
 
     view->first = numbers[0];
-    for (d = numbered->rank; d-- > 0; step *= (size_t)shape[d]) {
-        view->strides[d] = shape[d] == 1 ? 0 : numbers[step] - numbers[0];
+    for (d = numbered->rank; d-- > 0; block *= (size_t)shape[d]) {
+        view->strides[d] = shape[d] == 1 ? 0 : numbers[block] - numbers[0];
+        for (n = 1; rise && n < (size_t)shape[d]; n += m) {
+            m = n < (size_t)shape[d] - n ? n : (size_t)shape[d] - n;
+            rise = are_further(numbers + n * block, numbers, m * block, (int64_t)n * view->strides[d]);
+        }
     }
-    for (i = 0; i < numbered->length && numbers[i] == lowering_place_in_view(view, shape, numbered->rank, i); i++) {
-    }
-    return i == numbered->length;
+    return rise;
 }
 
 static bool is_array(const struct mdf_value *value)
@@ -144,8 +177,7 @@ static bool is_move(const struct lowering *lowering, const struct trial *trial)
 
     return move != NULL && move->n_data == 1 && !move->zeros && !move->fills && trial->n > 0 &&
            trial->ids[0] != MDF_LOWERED_NONE && is_array(trial->effective[0]) &&
-           trial->effective[0]->length <= longest(lowering, trial) &&
-           !lowering->facts[trial->ids[0]].is_open &&
+           trial->effective[0]->length <= longest(lowering, trial) && !lowering->facts[trial->ids[0]].is_open &&
            (has_open_index(lowering, trial) || lowering_has_constants(lowering, trial, 1));
 }
 
