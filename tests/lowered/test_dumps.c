@@ -39,6 +39,7 @@ Test(dumps, texts)
         {"tests/data/dumps/counted.yaml --dump lowered", "counted_lowered.txt"},
         {"tests/data/dumps/moves.yaml -i idle=0 --dump nests", "moves_nests.txt"},
         {"tests/data/dumps/growing.yaml --dump nests", "growing_nests.txt"},
+        {"tests/data/dumps/no_runs.yaml -n 3 --dump lowered", "no_runs_nests.txt"},
         {"tests/data/dumps/life.yaml --dump nests", "life_nests.txt"},
         {"tests/data/dumps/rows.yaml --dump nests", "rows_nests.txt"},
         {"tests/data/dumps/windows.yaml --dump nests", "windows_nests.txt"},

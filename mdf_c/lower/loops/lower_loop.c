@@ -365,6 +365,16 @@ static bool mark_lists(struct loop *loop, size_t n_states)
     return true;
 }
 
+/* Whether nothing of the body is read: there is no run, and no scan output, which would have the body's shape. */
+static bool passes_states_on(const struct loop *loop, const struct loop_bounds *bounds, size_t n_states)
+{
+    size_t i;
+
+    for (i = n_states; i < loop->source->n_outputs && loop->source->outputs[i] == MDF_NO_OPERAND; i++) {
+    }
+    return bounds->n_runs == 0 && i >= loop->source->n_outputs;
+}
+
 /* As a loop, with a few runs before it. */
 static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
@@ -377,6 +387,9 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
     if (!loop_read_bounds(&outside, &bounds) || !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) ||
         !mark_lists(&outside, n_states) || first_counts == NULL) {
         return false;
+    }
+    if (passes_states_on(&outside, &bounds, n_states)) {
+        return loop_join_runs(&outside, n_states, 0, NULL) && loop_bind_results(&outside);
     }
     first = outside;
     first_bounds = bounds;
