@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_FLOAT = 2, ATTRIBUTE_STRING = 4, ATTRIBUTE_TENSOR = 5, ATTRIBUTE_FLOATS = 7,
        ATTRIBUTE_STRINGS = 9, ATTRIBUTE_TYPE = 20, NODE_ATTRIBUTE = 5 };
@@ -150,6 +151,22 @@ static bool check_reals(struct exporter *exporter, const struct mdf_code_call *c
     return true;
 }
 
+/* The attribute of that name in the first version that the call may be of; NULL: it came later. */
+static const struct mdf_schema_attribute *first_attribute(const struct mdf_code_call *call, const struct mdf_schema *schema,
+                                                          const char *name)
+{
+    const struct mdf_schema *first = mdf_schema_find(schema->domain, schema->name, call->operator->since);
+
+    return first != NULL ? mdf_schema_attribute(first, name) : NULL;
+}
+
+static bool is_of_later_version(const struct mdf_code_call *call, const struct mdf_schema *schema,
+                                const struct mdf_setting *setting)
+{
+    return setting->type == MDF_SETTING_INT && *(const int64_t *)field_of(call, setting) == MDF_NOT_GIVEN &&
+           first_attribute(call, schema, setting->name) == NULL;
+}
+
 static void put_settings(const struct mdf_code_call *call, const struct mdf_schema *schema, struct mdf_text *attributes)
 {
     const struct mdf_setting *setting;
@@ -157,7 +174,7 @@ static void put_settings(const struct mdf_code_call *call, const struct mdf_sche
     for (setting = call->operator->settings; setting != NULL && setting->name != NULL; setting++) {
         const struct mdf_schema_attribute *attribute = mdf_schema_attribute(schema, setting->name);
 
-        if (setting->type != MDF_SETTING_GRAPH && attribute != NULL &&
+        if (setting->type != MDF_SETTING_GRAPH && attribute != NULL && !is_of_later_version(call, schema, setting) &&
             !is_default(attribute, setting->type, field_of(call, setting))) {
             put_setting(attributes, attribute, setting->type, field_of(call, setting));
         }
@@ -407,6 +424,58 @@ static bool inputs_as_attributes(struct exporter *exporter, const struct mdf_cod
     return true;
 }
 
+/* Whether an attribute that the first version of the operator has and this one has not is given. */
+static bool is_left_over(const struct mdf_code_call *call, const struct mdf_schema *schema, const struct mdf_setting *setting)
+{
+    const struct mdf_schema_attribute *attribute = first_attribute(call, schema, setting->name);
+    const void *field = field_of(call, setting);
+
+    if (attribute == NULL || mdf_schema_attribute(schema, setting->name) != NULL || is_default(attribute, setting->type, field)) {
+        return false;
+    }
+    return setting->type == MDF_SETTING_INT    ? *(const int64_t *)field != MDF_NOT_GIVEN
+           : setting->type == MDF_SETTING_INTS ? ((const struct mdf_ints *)field)->items != NULL
+                                               : setting->type == MDF_SETTING_FLOAT && !isnan(*(const double *)field);
+}
+
+/* Whole numbers that earlier versions have as attributes are inputs of the same names in later ones: `axes` of ReduceSum. False
+ * with the error set: an attribute has no place. */
+static bool attributes_as_inputs(struct exporter *exporter, const struct mdf_schema *schema, struct mdf_code_call *call,
+                                 struct symbol **inputs)
+{
+    const size_t n_given = call->n_inputs;
+    const struct mdf_setting *setting;
+    struct symbol *all = mdf_arena_array(&exporter->arena, n_given + schema->n_inputs, sizeof *all);
+    size_t i;
+
+    if (all == NULL) {
+        return export_out_of_memory(exporter);
+    }
+    for (i = 0; i < n_given + schema->n_inputs; i++) {
+        all[i] = i < n_given ? (*inputs)[i] : (struct symbol){.kind = SYMBOL_NOTHING};
+    }
+    for (setting = call->operator->settings; setting != NULL && setting->name != NULL; setting++) {
+        const struct mdf_ints one = {field_of(call, setting), 1};
+        const struct mdf_ints *list = setting->type == MDF_SETTING_INTS ? field_of(call, setting) : &one;
+
+        if (!is_left_over(call, schema, setting)) {
+            continue;
+        }
+        for (i = n_given; i < schema->n_inputs && strcasecmp(schema->inputs[i].name, setting->name) != 0; i++) {
+        }
+        if (i >= schema->n_inputs || setting->type == MDF_SETTING_FLOAT) {
+            return export_refuse(exporter, "onnx::%s has no attribute '%s' in opset %d", schema->name, setting->name,
+                                 exporter->opset);
+        }
+        if (!symbol_of_integers(exporter, list->items, list->n, &all[i])) {
+            return false;
+        }
+        call->n_inputs = i + 1 > call->n_inputs ? i + 1 : call->n_inputs;
+    }
+    *inputs = all;
+    return true;
+}
+
 static bool write_node(struct exporter *exporter, struct onnx_graph *graph, const struct mdf_schema *schema,
                        const struct mdf_code_call *call, const struct symbol *inputs, struct symbol *outputs,
                        struct mdf_text *attributes)
@@ -486,6 +555,7 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
                       const struct symbol *inputs, struct symbol *outputs)
 {
     struct symbol *taken = mdf_arena_array(&exporter->arena, call->n_inputs, sizeof *taken);
+    struct mdf_code_call written = *call;
     const struct mdf_schema *schema;
     struct mdf_text attributes;
     bool is_weak = false, done;
@@ -506,10 +576,10 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
         done = export_control(exporter, environment, call, taken, outputs, &attributes);
     } else {
         done = convert_inputs(exporter, environment->graph, call, inputs, taken, &is_weak) &&
-               check_reals(exporter, call, schema, taken) &&
-               infer(exporter, schema, call, taken, outputs) && find_open_types(exporter, call, taken, outputs);
+               attributes_as_inputs(exporter, schema, &written, &taken) && check_reals(exporter, &written, schema, taken) &&
+               infer(exporter, schema, &written, taken, outputs) && find_open_types(exporter, call, taken, outputs);
     }
-    done = done && write_node(exporter, environment->graph, schema, call, taken, outputs, &attributes);
+    done = done && write_node(exporter, environment->graph, schema, &written, taken, outputs, &attributes);
     for (i = 0; done && is_weak && call->n_inputs > 0 && i < call->n_outputs; i++) {
         mdf_dtype dtype = outputs[i].dtype;
 

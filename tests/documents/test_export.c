@@ -180,6 +180,29 @@ Test(export, attributes_that_are_the_least_number)
     check_same(source);
 }
 
+/* Calls of a version before the model's, whose attributes are inputs by now. */
+Test(export, attributes_that_became_inputs)
+{
+    static const char *const calls[] = {
+        "{\"function\": \"onnx::ReduceMax\", \"args\": {\"data\": \"x\", \"axes\": [1], \"keepdims\": 0}",
+        "{\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"x\", \"axes\": [0]}",
+        "{\"function\": \"onnx::Unsqueeze\", \"args\": {\"data\": \"x\", \"axes\": [0, 2]}",
+        "{\"function\": \"onnx::Split\", \"args\": {\"input\": \"x\", \"axis\": 1, \"split\": [1, 2]}"};
+    static char source[2048];
+    size_t i;
+
+    for (i = 0; i < sizeof calls / sizeof *calls; i++) {
+        snprintf(source, sizeof source,
+                 "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": "
+                 "{\"type\": "
+                 "\"float32\", \"shape\": [2, 3], \"default_value\": [[1, 5, 2], [4, 3, 6]]}}, \"functions\": {\"f\": %s, "
+                 "\"metadata\": "
+                 "{\"onnx_opset_version\": 11}}}, \"output_ports\": {\"y\": {\"value\": \"%s\"}}}}}}}}",
+                 calls[i], i == 3 ? "f[0]" : "f");
+        check_same(source);
+    }
+}
+
 /* The number of axes of a result that no rule infers is that which it has in an evaluation, for which inputs of strings get some too. */
 Test(export, a_rank_is_found_where_inputs_are_strings)
 {
