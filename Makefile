@@ -120,8 +120,10 @@ $(BUILD)/objects/functions/%.o $(BUILD)/objects/mdf_c/tensor/dtype_convert.o: \
 # gcc would write loops of products twice, once for rows that lie side by side, and copy all sums in each run for what is behind both.
 ONE_LOOP := $(if $(SANITIZE),,$(shell $(CC) -Werror -fno-version-loops-for-strides -E - </dev/null >/dev/null 2>&1 && echo -fno-version-loops-for-strides))
 $(BUILD)/objects/functions/products/gemm/gemm_%.o: FILE_FLAGS += $(ONE_LOOP)
-# Loops of a few instructions, which take a seventh longer where one lies across the end of a line: what else is in the file decided that.
-$(BUILD)/objects/functions/elements/vectors/vector_rows.o: FILE_FLAGS += $(if $(SANITIZE),,-falign-loops=64)
+# Loops of a few instructions, which take a seventh to a third longer where one lies across the end of a line: what else is in the file, or
+# before it in the library, decided that.
+$(addprefix $(BUILD)/objects/functions/,elements/vectors/vector_rows.o folds/order.o folds/softmax.o moves/along.o quantised/quantize.o) \
+	$(BUILD)/objects/mdf_c/tensor/dtype_convert.o: FILE_FLAGS += $(if $(SANITIZE),,-falign-loops=64)
 
 # ---------------------------------------------------------------- targets
 
