@@ -311,6 +311,8 @@ struct trial;
 bool lowering_open(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *other);
 /* The item of a growth as its stack takes it, made in the body's own region; NONE on failure. */
 mdf_lowered_id lowering_item_behind(struct lowering *lowering, const struct growth *growth);
+/* Of what looks at a state, calls that were taken back with an attempt are as if they had never been. */
+void lowering_forget_looks(struct seen_state *seen);
 /* What calls see of a state that grows. */
 mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id state);
 /* An operand of a call. */

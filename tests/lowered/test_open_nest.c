@@ -401,3 +401,33 @@ Test(open_nest, views_of_what_grows_take_little_to_be_found)
     cr_expect_lt(mdf_state_peak_bytes(engine.state), 1 << 21); /* a quarter of it; numbering the elements of long arrays: twice */
     engine_end(&engine);
 }
+
+/* An inner loop whose first runs stand before it, as its state gets more axes, looks at the state of the outer one in each of
+ * them: also where the one that looked first was taken back. */
+Test(open_nest, what_was_taken_back_is_looked_at_again)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"l\": "
+        "{\"function\": \"onnx::Loop\", \"args\": {\"M\": 4, \"v_initial\": \"[numpy.array([0.5, 1.0])]\", \"body\": "
+        "{\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": "
+        "{\"s\": {}}, \"parameters\": {\"k\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 2, \"v_initial\": "
+        "\"[numpy.array(1.0)]\", \"body\": {\"metadata\": {\"inputs\": [\"j\", \"d\", \"u\"], \"outputs\": [\"d\", \"w\"]}, "
+        "\"nodes\": {\"e\": {\"input_ports\": {\"u\": {}}, \"functions\": {\"r\": {\"function\": \"onnx::ReduceSum\", \"args\": "
+        "{\"data\": \"s\", \"keepdims\": 0}}, \"a\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"u\", \"B\": \"r\"}}, "
+        "\"v\": {\"function\": \"onnx::Unsqueeze\", \"args\": {\"data\": \"a\", \"axes\": \"numpy.array([0])\"}}}, "
+        "\"output_ports\": {\"w\": {\"value\": \"v\"}}}}}}}, \"f\": {\"function\": \"onnx::Reshape\", \"args\": {\"data\": "
+        "\"k\", \"shape\": \"numpy.array([1])\"}}, \"q\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": \"[s, f]\", "
+        "\"axis\": 0}}}, \"output_ports\": {\"t\": {\"value\": \"q\"}}}}}}}}, \"output_ports\": {\"o\": {\"value\": "
+        "\"l\"}}}}}}}}";
+    static const double expected[] = {0.5, 1, 4, 12, 36, 108};
+    struct engine engine;
+    mdf_tensor rows;
+
+    evaluate(&engine, model);
+    cr_assert(mdf_value_tensor(mdf_output(engine.state, "n", "o"), &rows));
+    cr_assert(rows.rank == 1 && rows.shape[0] == 6);
+    cr_expect_arr_eq(rows.data, expected, sizeof expected);
+    mdf_explain(engine.state, how, sizeof how);
+    cr_expect_null(strstr(how, "a mistake in the engine"), "%s", how);
+    engine_end(&engine);
+}

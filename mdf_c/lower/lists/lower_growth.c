@@ -341,6 +341,9 @@ bool loop_append_state(struct loop *loop, size_t i)
     if (lowering_example(lowering, loop->initial[i])->kind == MDF_KIND_LIST) {
         return append_list(loop, i, growth->item);
     }
+    if (growth->seen != NULL) {
+        lowering_forget_looks(growth->seen);
+    }
     if (growth->seen != NULL && growth->seen->before != MDF_LOWERED_NONE &&
         lowering_look_at_state(lowering, loop->yields[loop->first_yield + i]) == MDF_LOWERED_NONE) {
         return false;

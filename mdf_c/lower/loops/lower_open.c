@@ -176,12 +176,37 @@ static bool is_item_there(const struct lowering *lowering, const struct growth *
            (item->depth == growth->seen->region->depth && (item->region == NULL || item->region == growth->seen->region));
 }
 
+static bool has_call(const struct region *region, const struct mdf_lowered_call *call)
+{
+    size_t i;
+
+    for (i = region->n_ops; i-- > 0;) {
+        if (region->ops[i].code == MDF_LOWERED_CALL && region->ops[i].of.call == call) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void lowering_forget_looks(struct seen_state *seen)
+{
+    if (seen->before != MDF_LOWERED_NONE && !has_call(seen->region, seen->calls[0])) {
+        seen->before = MDF_LOWERED_NONE;
+    }
+    if (seen->after != MDF_LOWERED_NONE && (seen->before == MDF_LOWERED_NONE || !has_call(seen->region, seen->calls[1]))) {
+        seen->after = seen->turned_from = MDF_LOWERED_NONE;
+    }
+}
+
 mdf_lowered_id lowering_look_at_state(struct lowering *lowering, mdf_lowered_id state)
 {
     const struct growth *growth = lowering->facts[state].growth;
     struct seen_state *seen = growth->seen;
     const struct mdf_value *before = lowering_example(lowering, state);
 
+    if (seen != NULL) {
+        lowering_forget_looks(seen);
+    }
     if (seen != NULL && seen->before == MDF_LOWERED_NONE) {
         seen->before = look_before(lowering, growth, before);
     }
@@ -334,8 +359,7 @@ static bool open_results(struct lowering *lowering, const struct trial *trial, s
         if (others->examples == NULL && !begin_others(lowering, trial, others)) {
             return false;
         }
-        if ((!others->is_there && !copy_results(lowering, trial, others)) ||
-            !open_result(lowering, trial, surprise, others)) {
+        if ((!others->is_there && !copy_results(lowering, trial, others)) || !open_result(lowering, trial, surprise, others)) {
             return false;
         }
     }
