@@ -504,7 +504,7 @@ const struct mdf_operator mdf_operators_python_attribute[] = {
     MDF_FUNCTION("size", get_size, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
     MDF_FUNCTION("ndim", get_ndim, 0, "a", .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_SHAPE),
     MDF_FUNCTION("itemsize", get_itemsize, 0, "a", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("dtype", get_dtype, 0, "a"),
+    MDF_FUNCTION("dtype", get_dtype, 0, "a", .derivatives = mdf_derivatives_flat, .by_form = 1),
     MDF_FUNCTION("T", get_transpose, 0, "a", .move = MDF_MOVE(1)),
     MDF_FUNCTION("real", get_real, 0, "a", .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("imag", get_imag, 0, "a", .derivatives = mdf_derivatives_flat),

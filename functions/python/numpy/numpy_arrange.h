@@ -11,8 +11,5 @@ bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const 
 bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, const int64_t *order);
 /* The array along the axis that input 2 names; where it names none, flattened in a slot. NULL: the error is set. */
 const struct mdf_value *mdf_numpy_along(struct mdf_call *call, const struct mdf_value *array, size_t slot, size_t *axis);
-/* `target` of the call becomes input 0 with what inputs `first` and `first` + 1 put in front of it and behind it along an axis.
- */
-bool mdf_numpy_join_ends(struct mdf_call *call, size_t axis, size_t first);
 
 #endif

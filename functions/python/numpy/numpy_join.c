@@ -182,46 +182,6 @@ static bool join_items(struct mdf_call *call, size_t n, int64_t axis, bool new_a
     return true;
 }
 
-/* Item `i` becomes a number as often as an array has lines across an axis; other arrays are what they are. */
-static bool widen_item(struct mdf_call *call, size_t i, const struct mdf_value *array, size_t axis)
-{
-    struct mdf_value *item = (struct mdf_value *)(uintptr_t)item_at(call, i), *wide = &mdf_python_slots(call)[SLOT_SHAPED];
-    int64_t *shape;
-
-    if (item->rank > 0 || array->rank == 0) {
-        return true;
-    }
-    shape = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_INT64, array->rank);
-    if (shape == NULL) {
-        return false;
-    }
-    memcpy(shape, mdf_value_shape(array), array->rank * sizeof *shape);
-    shape[axis] = 1;
-    if (!mdf_numpy_broadcast(call, wide, item, array->rank, shape)) {
-        return false;
-    }
-    wide->strength = item->strength;
-    return mdf_python_copy(call, item, wide);
-}
-
-bool mdf_numpy_join_ends(struct mdf_call *call, size_t axis, size_t first)
-{
-    const struct mdf_value *ends[2] = {mdf_python_given(call, first), mdf_python_given(call, first + 1)};
-    size_t own = ends[0] != NULL, n = own + 1 + (ends[1] != NULL);
-
-    if (!begin_items(call, n) || !add_item(call, own, call->inputs[0], SHAPED_AS_IS)) {
-        return false;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        size_t at = i * (n - 1);
-
-        if (ends[i] != NULL && (!add_item(call, at, ends[i], SHAPED_AS_IS) || !widen_item(call, at, item_at(call, own), axis))) {
-            return false;
-        }
-    }
-    return join_items(call, n, (int64_t)axis, false);
-}
-
 /* ------------------------------------------------------------------ joining */
 
 /* "arrays axis=": the first axis where it is not given; None: of the flattened arrays. */

@@ -1,4 +1,4 @@
-/* numpy_rows.c - see numpy_rows.h: sort argsort cumsum cumprod; and what goes along one axis by way of parts of it: diff.
+/* numpy_rows.c - see numpy_rows.h: sort argsort cumsum cumprod.
  *
  * Source: numpy 2.4, "Sorting, searching, and counting", "Sums, products, differences". */
 #include "functions/kernel/derivatives.h"
@@ -330,57 +330,6 @@ static bool plan_cumprod(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 #define RUNNING_ROUTINE(plan) (&(const struct mdf_routine){plan, .by_axis = true, .takes_result_type = true})
 
-/* ------------------------------------------------------------------ differences */
-
-/* `target` becomes the differences of neighbours along an axis; of bools, whether they differ. */
-static bool subtract_neighbours(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t axis)
-{
-    struct mdf_value *slots = mdf_python_slots(call), *first = &slots[SLOT_FIRST_PART], *last = &slots[SLOT_LAST_PART];
-    const struct mdf_value *operands[2] = {last, first};
-    size_t size = (size_t)mdf_value_shape(array)[axis], length = size > 0 ? size - 1 : 0;
-
-    if (!mdf_take_part(call, first, array, axis, 0, length, true) ||
-        !mdf_take_part(call, last, array, axis, size - length, length, true)) {
-        return false;
-    }
-    first->strength = last->strength = (uint8_t)mdf_numpy_strength(array);
-    return mdf_ufunc_apply(call, target, array->dtype == MDF_DTYPE_BOOL ? &mdf_ufunc_not_equal : &mdf_ufunc_subtract, operands,
-                           NULL);
-}
-
-static bool run_diff(struct mdf_call *call)
-{
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0), *held;
-    int64_t n, axis;
-    size_t at;
-
-    if (array == NULL || slots == NULL || !mdf_python_integer(call, 1, 1, &n) || !mdf_python_integer(call, 2, -1, &axis) ||
-        !mdf_call_axis(call, axis, array->rank, &at)) {
-        return false;
-    }
-    if (n < 0) {
-        return mdf_call_error(call, MDF_VALUE, "differences of the negative order %lld", (long long)n);
-    }
-    held = &slots[SLOT_DIFFERENCE];
-    if (n > 0 && (mdf_python_given(call, 3) != NULL || mdf_python_given(call, 4) != NULL)) {
-        if (!mdf_numpy_join_ends(call, at, 3)) {
-            return false;
-        }
-        array = target;
-    }
-    if (!mdf_python_copy(call, held, array)) {
-        return false;
-    }
-    held->strength = (uint8_t)mdf_numpy_strength(array);
-    for (; n > 0 && mdf_value_shape(held)[at] > 0; n--) {
-        if (!subtract_neighbours(call, target, held, at) || !mdf_python_copy(call, held, target)) {
-            return false;
-        }
-    }
-    return mdf_python_copy(call, target, held);
-}
-
 static const struct mdf_meaning_scan running_product = {
     "before:first", "item:items", (const struct mdf_meaning_step[]){{"product", "before * item", NULL}, {NULL, NULL, NULL}},
     "product product"};
@@ -400,21 +349,4 @@ const struct mdf_operator mdf_operators_python_numpy_rows[] = {
                      MDF_MEANING("result", NULL, {"items", "numpy.ravel(x0) if x1 is None else numpy.moveaxis(x0, x1, 0)", NULL},
                                  {"first", "numpy.ones(items.shape[1:])", NULL}, {"last all", NULL, &running_product},
                                  {"result", "all if x1 is None else numpy.moveaxis(all, 0, x1)", NULL})),
-    MDF_FUNCTION(
-        "numpy.diff", run_diff, 0, "a n= axis= prepend= append=",
-        .meaning = MDF_MEANING(
-            "result", NULL, {"axis", "-1 if x2 is None else x2", NULL},
-            {"whole", "x0 if x3 is None and x4 is None else gradient.refuse('differences with ends')", NULL},
-            {"once",
-             "numpy.take(whole, numpy.arange(1, whole.shape[axis]), axis) - numpy.take(whole, numpy.arange(whole.shape[axis] - "
-             "1), axis)",
-             NULL},
-            {"twice",
-             "once if x1 is None or x1 == 1 else numpy.take(once, numpy.arange(1, once.shape[axis]), axis) - numpy.take(once, "
-             "numpy.arange(once.shape[axis] - 1), axis)",
-             NULL},
-            {"result",
-             "once if x1 is None or x1 == 1 else twice if x1 == 2 else x0 if x1 == 0 else gradient.refuse('differences of this "
-             "order')",
-             NULL})),
     {NULL}};

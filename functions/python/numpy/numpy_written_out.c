@@ -1,6 +1,6 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * median gradient delete cov corrcoef isin.
+ * median diff gradient delete cov corrcoef isin.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
@@ -22,6 +22,10 @@
 
 /* The shape as an array. */
 #define SIZES(array) "numpy.asarray(numpy.shape(" array "), numpy.int64)"
+/* What is joined to rows. */
+#define END(end)                                                                                                                \
+    "(numpy.broadcast_to(" end ", numpy.append(" SIZES("rows") "[:-1], 1)) if numpy.ndim(" end ") == 0 else numpy.asarray(" end \
+                                                               ") if axis is None else numpy.moveaxis(" end ", axis, -1))"
 /* What varies as rows of float64. */
 #define VARIABLES(array)                                                                                 \
     "numpy.float64(1.0) * (numpy.atleast_2d(" array ") if rowvar is None or rowvar or numpy.ndim(" array \
@@ -110,6 +114,18 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
                 STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
                 STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
                 RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims)))")),
+    WRITTEN_OUT(
+        "numpy.diff", 0,
+        "a n= axis= prepend= append=", STEP("rows", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, -1)"),
+        STEP("before", "None if prepend is None else " END("prepend")),
+        STEP("behind", "None if append is None else " END("append")),
+        STEP("tail", "rows if append is None else numpy.concatenate([rows, behind], -1)"),
+        STEP("whole", "tail if prepend is None else numpy.concatenate([before, tail], -1)"),
+        STEP("once", "whole[..., 1:] != whole[..., :-1] if whole.dtype == 'bool' else whole[..., 1:] - whole[..., :-1]"),
+        STEP("all",
+             "rows if n == 0 else once if n is None or n == 1 else numpy.diff(once) if n == 2 else numpy.diff(once, 2) if n "
+             "== 3 else numpy.diff(once, 3) if n == 4 else float('differences of an order that is not 0 to 4')"),
+        RESULT("all if axis is None else numpy.moveaxis(all, -1, axis)")),
     /* Of one axis, whose places have one distance. */
     WRITTEN_OUT("numpy.gradient", 0, "f spacing= axis=",
                 STEP("rows", "numpy.multiply(numpy.transpose(f, [0]) if axis is None else numpy.moveaxis(f, axis, -1), 1.0)"),
