@@ -699,7 +699,7 @@ static mdf_routine_function top_function(const struct mdf_routine_plan *plan)
                                             : MDF_ROUTINE_OF_REALS(plan, top);
 }
 
-mdf_routine_function mdf_sorted_function(const struct mdf_routine_plan *plan)
+mdf_routine_function mdf_in_order_function(const struct mdf_routine_plan *plan)
 {
     enum { MOST_ELEMENTS = 256 };
     int64_t n = plan->whole[1], n_lines = plan->whole[0] * plan->whole[2];
@@ -707,9 +707,9 @@ mdf_routine_function mdf_sorted_function(const struct mdf_routine_plan *plan)
     if (n > MOST_ELEMENTS || n_lines > MOST_ELEMENTS || n * n_lines > MOST_ELEMENTS) {
         return NULL;
     }
-    return plan->dtype == MDF_DTYPE_INT64   ? mdf_sorted_int64
-           : plan->dtype == MDF_DTYPE_INT32 ? mdf_sorted_int32
-                                            : MDF_ROUTINE_OF_REALS(plan, sorted);
+    return plan->dtype == MDF_DTYPE_INT64   ? mdf_in_order_int64
+           : plan->dtype == MDF_DTYPE_INT32 ? mdf_in_order_int32
+                                            : MDF_ROUTINE_OF_REALS(plan, in_order);
 }
 
 static bool plan_top(struct mdf_call *call, struct mdf_routine_plan *plan)

@@ -24,8 +24,8 @@ bool mdf_sort_by_keys(struct mdf_stop *stop, int64_t *items, int64_t *spare, siz
 /* Sorts items, keeping the order of equal ones, in at most n log n comparisons; the rest as above. */
 bool mdf_merge_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, mdf_compare compare, const void *context);
 
-/* The function `sorted` of order_routine.inc for a plan that sorts few elements, where it takes less than keys do; NULL: it does
- * not. */
-mdf_routine_function mdf_sorted_function(const struct mdf_routine_plan *plan);
+/* The function `in_order` of order_routine.inc for a plan that sorts few elements, where it takes less than keys do; NULL: it
+ * does not. */
+mdf_routine_function mdf_in_order_function(const struct mdf_routine_plan *plan);
 
 #endif

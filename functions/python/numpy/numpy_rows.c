@@ -203,7 +203,7 @@ static bool plan_order(struct mdf_call *call, bool numbers, struct mdf_routine_p
         !plan_lines(call, mdf_call_input(call, 1) == NULL ? &last : mdf_python_given(call, 1), plan)) {
         return false;
     }
-    plan->function = "sorted";
+    plan->function = "in_order";
     plan->whole[3] = plan->whole[1];
     plan->whole[5] = numbers;
     plan->work_bytes = 2 * (size_t)plan->whole[1] * sizeof(int64_t);
@@ -221,7 +221,7 @@ static bool plan_argsort(struct mdf_call *call, struct mdf_routine_plan *plan)
 }
 
 #define ORDER_ROUTINE(plan) \
-    (&(const struct mdf_routine){plan, .by_axis = true, .takes_halves = true, .function = mdf_sorted_function})
+    (&(const struct mdf_routine){plan, .by_axis = true, .takes_halves = true, .function = mdf_in_order_function})
 
 /* ------------------------------------------------------------------ running sums and products */
 
