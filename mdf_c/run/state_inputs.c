@@ -11,6 +11,17 @@
 /* Zeros for a port that nothing fills are made on demand, up to this size: a hostile shape must not take all memory. */
 #define LARGEST_DEFAULT_BYTES ((size_t)1 << 30)
 
+/* Whether the name alone says which port it is. */
+static bool is_name_alone(const struct mdf_program *program, const struct mdf_program_port *port)
+{
+    for (size_t i = 0; i < program->n_ports; i++) {
+        if (&program->ports[i] != port && strcmp(program->ports[i].id, port->id) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Adds which inputs there are that no edge feeds, where they are few. */
 static void list_inputs(const struct mdf_program *program, mdf_error *error)
 {
@@ -21,7 +32,10 @@ static void list_inputs(const struct mdf_program *program, mdf_error *error)
         const struct mdf_program_port *port = &program->ports[i];
 
         if (port->is_required || port->is_open || port->default_value != MDF_NO_OPERAND) {
-            mdf_error_append(error, "%s%s", before, port->input_name != NULL ? port->input_name : port->id);
+            bool needs_node = port->input_name == NULL && port->node != SIZE_MAX && !is_name_alone(program, port);
+
+            mdf_error_append(error, "%s%s%s%s", before, needs_node ? program->nodes[port->node].id : "", needs_node ? "." : "",
+                             port->input_name != NULL ? port->input_name : port->id);
             before = ", ";
         }
     }

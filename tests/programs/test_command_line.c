@@ -137,6 +137,10 @@ static const struct {
     {"echo '{\"m\": {\"graphs\": {\"g\": {\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"x\"]}}}}}' | "
      "$RUN - --from json -i nosuch.port=1",
      2, "mdf-run: error: no input port is called 'nosuch.port'; inputs are: x\n"},
+    /* ports of one name at two nodes */
+    {"echo '{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"A\": {\"input_ports\": {\"x\": {\"default_value\": 1}, \"z\": "
+     "{\"default_value\": 1}}}, \"B\": {\"input_ports\": {\"x\": {\"default_value\": 1}}}}}}}}' | $RUN - --from json -i nosuch=1",
+     2, "mdf-run: error: no input port is called 'nosuch'; inputs are: A.x, z, B.x\n"},
     {"$COMPILE $M -g chian -o $OUT/a.c", 2, "mdf-compile: error: the model has no graph 'chian'; did you mean 'chain'?\n"},
     {"echo '[1, 2]' | $RUN $M --inputs /dev/stdin", 1,
      "/dev/stdin:1:1: error: inputs must be an object {name: value} or a list of such objects, not a number\n"},
