@@ -23,20 +23,10 @@ static unsigned draw(unsigned n)
     return (unsigned)(random_state >> 33) % n;
 }
 
-static const char *const values[] = {"p + 1",
-                                     "p * 0.5 + x",
-                                     "x - p / 3",
-                                     "p + x if x < 4 else p - 2",
-                                     "math.sin(p) + x",
-                                     "max(p, x)",
-                                     "p + y * 2",
-                                     "(p + 3) * (x - 1)",
-                                     "-p",
-                                     "p + t * 0.25",
-                                     "1 / (p - 17)",
-                                     "abs(x - p)",
-                                     "x > p",
-                                     "x"};
+/* clang-format off */
+static const char *const values[] = {"p + 1", "p * 0.5 + x", "x - p / 3", "p + x if x < 4 else p - 2", "math.sin(p) + x", "max(p, x)",
+                                     "p + y * 2", "(p + 3) * (x - 1)", "-p", "p + t * 0.25", "1 / (p - 17)", "abs(x - p)", "x > p", "x"};
+/* clang-format on */
 static const char *const arrays[] = {"p * 0.5 + x", "numpy.tanh(p) + y", "p + numpy.array([1.0, 2.0, 3.0])",
                                      "numpy.where(p > x, p - 1.0, x)"};
 static const char *const initials[] = {"0", "1.5", "-2", "3"};
