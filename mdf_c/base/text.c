@@ -138,11 +138,6 @@ static void use_point(char *text)
 }
 
 /* Zeros, and what is no number. */
-static bool is_special(double value)
-{
-    return value == 0 || !isfinite(value);
-}
-
 static size_t format_special(double value, char *text)
 {
     const char *word = isnan(value) ? "NaN" : value != 0 ? "Infinity" : "0.0";
@@ -209,10 +204,11 @@ struct shortest {
 struct precision {
     int significand_bits, least_digits, most_digits;
     uint64_t limit; /* 10^most_digits */
+    double least_normal;
 };
 
-static const struct precision float64_precision = {DBL_MANT_DIG, DBL_DIG, 17, 100000000000000000};
-static const struct precision float32_precision = {FLT_MANT_DIG, FLT_DIG, 9, 1000000000};
+static const struct precision float64_precision = {DBL_MANT_DIG, DBL_DIG, 17, 100000000000000000, DBL_MIN};
+static const struct precision float32_precision = {FLT_MANT_DIG, FLT_DIG, 9, 1000000000, (double)FLT_MIN};
 
 /* A number with most_digits digits before its point; distances are in 2^-FRACTION_BITS. */
 struct scaled {
@@ -327,44 +323,35 @@ static size_t write_shortest(const struct shortest *number, bool negative, char 
     return (size_t)(out - text);
 }
 
-size_t mdf_format_float64(double value, char text[MDF_NUMBER_TEXT_SIZE])
+/* The text of the fewest digits that read back. */
+static size_t format_real(double value, const struct precision *precision, char *text)
 {
-    int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    int digits = fabs(value) < precision->least_normal ? 1 : precision->least_digits;
     struct shortest shortest;
 
-    if (is_special(value)) {
+    if (value == 0 || !isfinite(value)) {
         return format_special(value, text);
     }
-    if (find_shortest(fabs(value), &float64_precision, &shortest)) {
+    if (find_shortest(fabs(value), precision, &shortest)) {
         return write_shortest(&shortest, value < 0, text);
     }
-    for (; digits <= 17; digits++) {
+    for (; digits <= precision->most_digits; digits++) {
         snprintf(text, MDF_NUMBER_TEXT_SIZE, "%.*g", digits, value);
-        if (digits == 17 || strtod(text, NULL) == value) {
+        if (value == (precision == &float32_precision ? (double)strtof(text, NULL) : strtod(text, NULL))) {
             break;
         }
     }
     return mark_as_real(text);
 }
 
+size_t mdf_format_float64(double value, char text[MDF_NUMBER_TEXT_SIZE])
+{
+    return format_real(value, &float64_precision, text);
+}
+
 size_t mdf_format_float32(float value, char text[MDF_NUMBER_TEXT_SIZE])
 {
-    int digits = fabsf(value) < FLT_MIN ? 1 : FLT_DIG;
-    struct shortest shortest;
-
-    if (is_special(value)) {
-        return format_special(value, text);
-    }
-    if (find_shortest(fabs((double)value), &float32_precision, &shortest)) {
-        return write_shortest(&shortest, value < 0, text);
-    }
-    for (; digits <= 9; digits++) {
-        snprintf(text, MDF_NUMBER_TEXT_SIZE, "%.*g", digits, (double)value);
-        if (digits == 9 || strtof(text, NULL) == value) {
-            break;
-        }
-    }
-    return mark_as_real(text);
+    return format_real((double)value, &float32_precision, text);
 }
 
 /* ------------------------------------------------------------------ reading */

@@ -209,15 +209,11 @@ static bool find_extreme(const struct emission *emission, const struct mdf_lower
 
 static void add_nan_case(struct emission *emission, struct nan_case added)
 {
-    struct nan_case *grown = mdf_memory_grow(emission->memory, emission->nan_cases, &emission->nan_case_capacity,
-                                             emission->n_nan_cases + 1, sizeof *grown);
-
-    if (grown == NULL) {
-        emission->assembler->failed = true;
-        return;
+    emission->nan_cases = assembler_grow(emission->assembler, emission->nan_cases, &emission->nan_case_capacity,
+                                         emission->n_nan_cases, sizeof added);
+    if (!emission->assembler->failed) {
+        emission->nan_cases[emission->n_nan_cases++] = added;
     }
-    emission->nan_cases = grown;
-    emission->nan_cases[emission->n_nan_cases++] = added;
 }
 
 static unsigned order_of(bool is_float)

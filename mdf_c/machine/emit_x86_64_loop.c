@@ -268,17 +268,15 @@ static void ask_now_and_then(struct emission *emission, uint8_t counter)
 {
     enum { FEW = 64 };
     struct stop_case added = {new_label(emission->assembler), new_label(emission->assembler)};
-    struct stop_case *grown = mdf_memory_grow(emission->memory, emission->stop_cases, &emission->stop_case_capacity,
-                                              emission->n_stop_cases + 1, sizeof *grown);
 
-    if (grown == NULL) {
-        emission->assembler->failed = true;
+    emission->stop_cases = assembler_grow(emission->assembler, emission->stop_cases, &emission->stop_case_capacity,
+                                          emission->n_stop_cases, sizeof added);
+    if (emission->assembler->failed) {
         return;
     }
     assemble_test_number(emission->assembler, 4, in_register(counter), FEW - 1);
     assemble_jump_if(emission->assembler, IF_EQUAL, added.here);
     bind_label(emission->assembler, added.back);
-    emission->stop_cases = grown;
     emission->stop_cases[emission->n_stop_cases++] = added;
 }
 

@@ -155,15 +155,11 @@ static struct range range_of_index(const struct emission *emission, mdf_lowered_
 
 static void add_index_case(struct emission *emission, struct index_case added)
 {
-    struct index_case *grown = mdf_memory_grow(emission->memory, emission->index_cases, &emission->index_case_capacity,
-                                               emission->n_index_cases + 1, sizeof *grown);
-
-    if (grown == NULL) {
-        emission->assembler->failed = true;
-        return;
+    emission->index_cases = assembler_grow(emission->assembler, emission->index_cases, &emission->index_case_capacity,
+                                           emission->n_index_cases, sizeof added);
+    if (!emission->assembler->failed) {
+        emission->index_cases[emission->n_index_cases++] = added;
     }
-    emission->index_cases = grown;
-    emission->index_cases[emission->n_index_cases++] = added;
 }
 
 /* Whether a number has been found to be below a limit since the last label; else it will have been. */

@@ -237,15 +237,11 @@ static void emit_real(struct emission *emission, const struct mdf_lowered_op *op
 
 static void add_cast_case(struct emission *emission, struct cast_case added)
 {
-    struct cast_case *grown = mdf_memory_grow(emission->memory, emission->cast_cases, &emission->cast_case_capacity,
-                                              emission->n_cast_cases + 1, sizeof *grown);
-
-    if (grown == NULL) {
-        emission->assembler->failed = true;
-        return;
+    emission->cast_cases = assembler_grow(emission->assembler, emission->cast_cases, &emission->cast_case_capacity,
+                                          emission->n_cast_cases, sizeof added);
+    if (!emission->assembler->failed) {
+        emission->cast_cases[emission->n_cast_cases++] = added;
     }
-    emission->cast_cases = grown;
-    emission->cast_cases[emission->n_cast_cases++] = added;
 }
 
 /* What does not fit gives the lowest number, which fits itself. */

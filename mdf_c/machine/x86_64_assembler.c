@@ -24,8 +24,7 @@ void assembler_release(struct assembler *assembler)
     *assembler = (struct assembler){.memory = assembler->memory};
 }
 
-/* Room for one more item; NULL with `failed` set. */
-static void *grow(struct assembler *assembler, void *items, size_t *capacity, size_t n, size_t item_size)
+void *assembler_grow(struct assembler *assembler, void *items, size_t *capacity, size_t n, size_t item_size)
 {
     void *grown;
 
@@ -43,7 +42,7 @@ static bool make_room(struct assembler *assembler)
     if (assembler->n_bytes > LARGEST_CODE) {
         assembler->failed = true;
     }
-    assembler->bytes = grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + LONGEST_INSTRUCTION, 1);
+    assembler->bytes = assembler_grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + LONGEST_INSTRUCTION, 1);
     return !assembler->failed;
 }
 
@@ -64,7 +63,7 @@ static void put_four(struct assembler *assembler, uint32_t number)
 static void add_fixup(struct assembler *assembler, machine_label label, unsigned n_behind)
 {
     assembler->fixups =
-        grow(assembler, assembler->fixups, &assembler->fixup_capacity, assembler->n_fixups, sizeof *assembler->fixups);
+        assembler_grow(assembler, assembler->fixups, &assembler->fixup_capacity, assembler->n_fixups, sizeof *assembler->fixups);
     if (!assembler->failed) {
         assembler->fixups[assembler->n_fixups++] = (struct machine_fixup){assembler->n_bytes, label, (uint8_t)n_behind};
     }
@@ -77,7 +76,7 @@ bool assembler_finish(struct assembler *assembler)
     assembler->end = assembler->n_bytes;
     for (i = 0; i < assembler->n_constants; i++) {
         assemble_align(assembler, 32);
-        assembler->bytes = grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + 32, 1);
+        assembler->bytes = assembler_grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + 32, 1);
         if (assembler->failed) {
             return false;
         }
@@ -127,7 +126,7 @@ struct machine_operand constant_words_operand(struct assembler *assembler, const
         }
     }
     operand.label = new_label(assembler);
-    assembler->constants = grow(assembler, assembler->constants, &assembler->constant_capacity, assembler->n_constants,
+    assembler->constants = assembler_grow(assembler, assembler->constants, &assembler->constant_capacity, assembler->n_constants,
                                 sizeof *assembler->constants);
     if (!assembler->failed) {
         constant = &assembler->constants[assembler->n_constants++];
@@ -151,7 +150,7 @@ struct machine_operand constant_operand(struct assembler *assembler, uint64_t pa
 machine_label new_label(struct assembler *assembler)
 {
     assembler->labels =
-        grow(assembler, assembler->labels, &assembler->label_capacity, assembler->n_labels, sizeof *assembler->labels);
+        assembler_grow(assembler, assembler->labels, &assembler->label_capacity, assembler->n_labels, sizeof *assembler->labels);
     if (assembler->failed || assembler->n_labels >= UINT32_MAX) {
         assembler->failed = true;
         return 0;
@@ -420,7 +419,7 @@ void assemble_move_address(struct assembler *assembler, uint8_t number, const vo
         return;
     }
     assembler->addresses =
-        grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses, sizeof *assembler->addresses);
+        assembler_grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses, sizeof *assembler->addresses);
     if (!make_room(assembler)) {
         return;
     }

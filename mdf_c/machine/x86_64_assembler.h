@@ -74,6 +74,8 @@ struct assembler {
 
 void assembler_init(struct assembler *assembler, struct mdf_memory *memory);
 void assembler_release(struct assembler *assembler);
+/* Room for one more item behind `n` of a list that is made with the code. With `failed` set there is none. */
+void *assembler_grow(struct assembler *assembler, void *items, size_t *capacity, size_t n, size_t item_size);
 /* Puts the constants behind the code and fills in the labels. False: failed. */
 bool assembler_finish(struct assembler *assembler);
 

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SLOT_RESULTS = MDF_SLOT_OWN + 3, SLOT_FIRST_PART = MDF_SLOT_OWN + 4, SLOT_LAST_PART, SLOT_DIFFERENCE };
+enum { SLOT_RESULTS = MDF_SLOT_OWN + 3, SLOT_FIRST_PART = MDF_SLOT_OWN + 4, SLOT_LAST_PART };
 
 /* ------------------------------------------------------------------ rows */
 

@@ -237,10 +237,8 @@ static bool go_by_pairs(const struct job *job)
 
 static bool prepare_met(struct mdf_workspace *workspace, struct job *job)
 {
-    size_t n_tasks = workspace->call->context->n_threads > 1 ? job->n_vector_blocks : 1;
-
     job->n_met = job->tile.n_channels * job->tile.n_taps * 2 * job->kernels->lanes;
-    job->met = mdf_workspace_array(workspace, job->dtype, n_tasks * job->n_met);
+    job->met = mdf_workspace_array(workspace, job->dtype, job->n_vector_blocks * job->n_met);
     return job->met != NULL;
 }
 
@@ -481,11 +479,11 @@ static void run_pairs(const struct job *job, size_t block)
     size_t n_pairs = divide_up(job->n_vectors, 2), n_outputs = job->tiles->group_outputs, size = job->size_bytes;
     size_t first = 2 * begin_of(n_pairs, job->n_vector_blocks, block),
            last = 2 * begin_of(n_pairs, job->n_vector_blocks, block + 1), rows = job->kernels->rows;
-    char *met = job->met + (job->n_vector_blocks > 1 ? block * job->n_met * size : 0);
+    char *met = job->met + block * job->n_met * size;
     struct mdf_tile tile = job->tile;
 
     last = last < job->n_vectors ? last : job->n_vectors;
-    tile.planes = job->tiles->is_pointwise ? job->x : job->laid_out;
+    tile.planes = job->laid_out;
     for (size_t at = first; at < last; at += 2) {
         size_t n = last - at < 2 ? 1 : 2;
         struct mdf_tile_vector pair[2];
@@ -494,18 +492,12 @@ static void run_pairs(const struct job *job, size_t block)
         tile.vectors = job->vectors + at;
         copy = copy_met(job, tile, met, pair, n);
         for (size_t output = 0; output < n_outputs; output += rows) {
-            size_t n_rows = panel_rows(job, output), left = n_outputs - output;
+            size_t n_rows = panel_rows(job, output), left = n_outputs - output, n_channels = left < n_rows ? left : n_rows;
             double starts[MAX_LANES] = {0}; /* of any type */
-            const void *begin = starts;
 
-            if (job->tiles->bias != NULL && left >= n_rows) {
-                begin = (const char *)job->tiles->bias + output * size;
-            } else {
-                copy_starts(job, output, left < n_rows ? left : n_rows, starts);
-            }
-            job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&copy, job->packed + output * copy.n_channels * size, begin,
-                                                              left < n_rows ? left : n_rows,
-                                                              job->y + output * job->n_windows * size);
+            copy_starts(job, output, n_channels, starts);
+            job->kernels->tiles[n_rows * 3 / rows - 1][n - 1](&copy, job->packed + output * copy.n_channels * size, starts,
+                                                              n_channels, job->y + output * job->n_windows * size);
         }
     }
     if (last == job->n_vectors && job->points.n_parts > 0) {

@@ -56,19 +56,21 @@ const char *nest_text_viewed(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_view *view = &step_of(text, step)->view;
     struct mdf_source_writer *writer = text->writer;
-    const char *index = view->first != 0 ? mdf_source_text(writer, "%lld", (long long)view->first) : "";
+    const char *index = view->first != 0 ? mdf_source_text(writer, "%lld", (long long)view->first) : "",
+               *place = text->registers[step].place;
     size_t axis;
 
+    if (place == NULL && view->at != MDF_NEST_NONE) {
+        place = item_of(text, view);
+    }
+    if (mdf_nest_loads_its_index(writer->lowered, step_of(text, step))) {
+        return mdf_source_text(writer, "(int64_t)%s", place);
+    }
     for (axis = 0; axis < step_of(text, step)->level; axis++) {
         index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
     }
-    if (mdf_nest_loads_its_index(writer->lowered, step_of(text, step))) {
-        return mdf_source_text(writer, "(int64_t)%s",
-                               text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view));
-    }
-    if (view->at != MDF_NEST_NONE || text->registers[step].place != NULL) {
-        index = add_term(text, index, text->registers[step].place != NULL ? text->registers[step].place : item_of(text, view),
-                         view->at_stride);
+    if (place != NULL) {
+        index = add_term(text, index, place, view->at_stride);
     }
     return mdf_source_element(writer, view->id, index[0] != '\0' ? index : "0");
 }
