@@ -49,6 +49,8 @@ void mdf_operator_title(const struct mdf_operator *operator, char text[NAME_SIZE
                 return;
             }
         }
+        snprintf(text, NAME_SIZE, "numpy.%s", operator->name + sizeof prefix - 1); /* what a function is written out as */
+        return;
     }
     snprintf(text, NAME_SIZE, "%s", operator->name);
 }

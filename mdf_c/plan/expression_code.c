@@ -311,7 +311,7 @@ static bool has_lists(const struct mdf_expression *tree)
     return is_so;
 }
 
-/* A call; behind it one of the function that takes in what is given beside it, in the type of the result. */
+/* A call; behind it one of the function that takes in what is given beside it, in the type of the result or as it is. */
 static mdf_operand call_row(struct target *target, const struct call_arguments *arguments, mdf_operand into)
 {
     mdf_operand result = unit_call_row(target, arguments->row, NULL, arguments->operands, arguments->n,
@@ -320,6 +320,9 @@ static mdf_operand call_row(struct target *target, const struct call_arguments *
 
     if (arguments->taken_in_by == NULL || result == MDF_NO_OPERAND) {
         return result;
+    }
+    if (arguments->taken_in_by->element == NULL) {
+        return unit_call_row(target, arguments->taken_in_by, NULL, taken_in, 2, into);
     }
     taken_in[0] = unit_call_row(target, mdf_python_full_like(), NULL, taken_in, 2, MDF_NO_OPERAND);
     taken_in[1] = result;
@@ -346,8 +349,8 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
             return compile_move(target, compile_derived(target, row, output, tree), into);
         }
         row = mdf_operator_python(name);
-        if (row == NULL || strncmp(name, "operator.", 9) == 0 ||
-            (strncmp(name, "gradient.", 9) == 0 && !target->compiler->derives)) {
+        if (row == NULL ||
+            ((strncmp(name, "operator.", 9) == 0 || strncmp(name, "gradient.", 9) == 0) && !target->compiler->derives)) {
             return unknown_function(target, name);
         }
     } else if (callee->kind == MDF_EXPRESSION_ATTRIBUTE) {

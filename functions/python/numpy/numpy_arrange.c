@@ -137,6 +137,27 @@ static bool reshape(struct mdf_call *call, bool many)
     return shape != NULL && reshape_to(call, array, rank, shape);
 }
 
+/* "a n": with axes of one element in front, as many as make it n. */
+static bool run_with_axes(struct mdf_call *call)
+{
+    enum { MOST_AXES = 64 }; /* numpy's */
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+    int64_t n, *shape, missing;
+
+    if (array == NULL || !mdf_call_integer(call, 1, &n)) {
+        return false;
+    }
+    if (n > MOST_AXES) {
+        return mdf_call_error(call, MDF_LIMIT, "%lld axes are too many", (long long)n);
+    }
+    missing = n > (int64_t)array->rank ? n - (int64_t)array->rank : 0;
+    shape = mdf_python_sizes(call, SLOT_SHAPE, (size_t)missing + array->rank);
+    for (int64_t i = 0; shape != NULL && i < missing + (int64_t)array->rank; i++) {
+        shape[i] = i < missing ? 1 : mdf_value_shape(array)[i - missing];
+    }
+    return shape != NULL && reshape_to(call, array, (size_t)missing + array->rank, shape);
+}
+
 static bool run_reshape(struct mdf_call *call)
 {
     return reshape(call, false);
@@ -661,6 +682,8 @@ const struct mdf_operator mdf_operators_python_numpy_arrange[] = {
     MDF_FUNCTION("numpy.ravel", run_ravel, MDF_OPERATOR_METHOD, "a order=C", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = mdf_derivatives_reshaped),
     MDF_FUNCTION("numpy.ndarray.flatten", run_ravel, MDF_OPERATOR_METHOD, "a order=C", .move = MDF_MOVE(1, .in_order = true),
+                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("operator.with_axes", run_with_axes, 0, "a n", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = mdf_derivatives_reshaped),
     MDF_FUNCTION("numpy.expand_dims", run_expand_dims, 0, "a axis", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = mdf_derivatives_reshaped),

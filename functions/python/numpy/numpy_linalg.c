@@ -54,7 +54,7 @@ static bool norm_vectors(struct mdf_call *call, size_t slot, const struct mdf_va
 }
 
 /* Norms of a matrix: the largest or smallest sum of magnitudes of a column (order 1, -1) or of a row (infinite order). */
-static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, double order)
+static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, bool keeps_axes, double order)
 {
     const struct mdf_reduction *choice = order > 0 ? &mdf_numpy_max : &mdf_numpy_min;
     struct mdf_value *slots = mdf_python_slots(call), axis = {0};
@@ -66,21 +66,26 @@ static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, d
                               "a matrix norm of order %g is not supported: it is 1, -1, inf, -inf or 'fro'", order);
     }
     mdf_value_borrow_tensor(call->context->memory, &axis, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &summed);
-    return norm_vectors(call, SLOT_MATRIX, matrix, &axis, false, 1) &&
-           mdf_numpy_reduce(call, &slots[SLOT_RESULTS], choice, &slots[SLOT_MATRIX], NULL, false, none);
+    return norm_vectors(call, SLOT_MATRIX, matrix, &axis, keeps_axes, 1) &&
+           mdf_numpy_reduce(call, &slots[SLOT_RESULTS], choice, &slots[SLOT_MATRIX], NULL, keeps_axes, none);
 }
 
-/* The order that input 1 names; 2 where it is not given, or 'fro'. */
-static bool read_order(struct mdf_call *call, double *order, bool *given)
+/* The order that input 1 names, of norms over `n_axes`; 2 where it is not given, or 'fro'. */
+static bool read_order(struct mdf_call *call, size_t n_axes, double *order, bool *given)
 {
     const struct mdf_value *value = mdf_python_given(call, 1);
+    bool is_named = value != NULL && mdf_python_is_string(value);
     size_t length;
 
-    *given = value != NULL && !mdf_python_is_string(value);
-    if (value != NULL && mdf_python_is_string(value)) {
+    *given = value != NULL && !is_named;
+    if (n_axes > 2 && (value != NULL || mdf_python_given(call, 2) != NULL)) {
+        return mdf_call_error(call, MDF_VALUE, "norms are those of vectors or matrices, not of %zu axes", n_axes);
+    }
+    if (is_named) {
         *order = 2;
-        return strcmp(mdf_python_text(value, &length), "fro") == 0 ||
-               mdf_call_error(call, MDF_UNSUPPORTED, "the norm '%.80s' is not supported", mdf_python_text(value, &length));
+        return (n_axes == 2 && strcmp(mdf_python_text(value, &length), "fro") == 0) ||
+               mdf_call_error(call, MDF_UNSUPPORTED, "the norm '%.80s' of %zu axes is not supported",
+                              mdf_python_text(value, &length), n_axes);
     }
     return mdf_python_real(call, 1, 2, order);
 }
@@ -102,19 +107,21 @@ static bool run_norm(struct mdf_call *call)
                            *reals;
     struct mdf_value *slots = mdf_python_slots(call);
     bool keeps_axes, given, done;
+    size_t n_axes = array != NULL ? array->rank : 0;
     double order;
 
-    if (array == NULL || slots == NULL || !read_order(call, &order, &given) || !mdf_python_truth(call, 3, false, &keeps_axes)) {
+    if (array == NULL || slots == NULL || (axis != NULL && mdf_python_integers(call, 2, MDF_SLOT_OPERANDS, &n_axes) == NULL) ||
+        !read_order(call, n_axes, &order, &given) || !mdf_python_truth(call, 3, false, &keeps_axes)) {
         return false;
     }
     reals = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 2);
     if (reals == NULL) {
         return false;
     }
-    if (given && axis != NULL && axis->kind == MDF_KIND_LIST && axis->length > 1) {
+    if (given && axis != NULL && n_axes == 2) {
         return mdf_call_error(call, MDF_UNSUPPORTED, "norms of several matrices have no order here");
     }
-    done = given && axis == NULL && array->rank == 2 ? norm_matrix(call, reals, order)
+    done = given && axis == NULL && array->rank == 2 ? norm_matrix(call, reals, keeps_axes, order)
                                                      : norm_vectors(call, SLOT_RESULTS, reals, axis, keeps_axes, order);
     return done && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
 }
@@ -395,13 +402,15 @@ static const struct mdf_meaning_scan powers = {
 
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
     MDF_FUNCTION("numpy.linalg.norm", NULL, 0, "x ord= axis= keepdims=",
-                 .meaning = MDF_MEANING("result", NULL, {"reals", "1.0 * numpy.asarray(x)", NULL},
-                                        {"result",
-                                         "numpy.sqrt(numpy.sum(reals * reals, axis, keepdims=keepdims)) if ord is None else "
-                                         "gradient.norm(x, ord, axis, keepdims)",
-                                         NULL})),
+                 .meaning = MDF_MEANING(
+                     "result", NULL, {"reals", "1.0 * numpy.asarray(x)", NULL},
+                     {"result",
+                      "numpy.sqrt(numpy.sum(reals * reals, axis, keepdims=keepdims)) if ord is None and (axis is None or "
+                      "numpy.size(axis) < 3) else "
+                      "operator.linalg.norm(x, ord, axis, keepdims)",
+                      NULL})),
     MDF_FUNCTION(
-        "gradient.norm", run_norm, 0, "x ord= axis= keepdims=",
+        "operator.linalg.norm", run_norm, 0, "x ord= axis= keepdims=",
         .meaning = MDF_MEANING(
             "result", NULL, {"order", "2 if x1 is None else x1", NULL}, {"size", "numpy.abs(x0)", NULL},
             {"is_vector", "x0.ndim == 1 or (x2 is not None and numpy.asarray(x2).ndim == 0)", NULL},

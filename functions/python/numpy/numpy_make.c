@@ -478,8 +478,9 @@ static bool run_type(struct mdf_call *call)
     }
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {
-    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype= copy=* order=C|K|A|F", .move = MDF_MOVE(1),
-                 .form = MDF_FORM_LIST_ARRAY, .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    MDF_FUNCTION("numpy.array", run_array, 0, "object dtype= copy=* order=C|K|A|F subok=* ndmin=>operator.with_axes",
+                 .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
+                 .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.asarray", run_array, 0, "a dtype= order=C|K|A|F copy=*", .move = MDF_MOVE(1), .form = MDF_FORM_LIST_ARRAY,
                  .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.asanyarray", run_array, 0, "a dtype= order=C|K|A|F copy=*", .move = MDF_MOVE(1),

@@ -1,10 +1,11 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * median diff gradient delete cov corrcoef isin.
+ * median diff gradient delete insert pad rot90 take_along_axis cov corrcoef isin.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
 #include "functions/kernel/derivatives.h"
+#include "functions/python/python_values.h"
 
 #define WRITTEN_OUT(name, flags, formals, ...) \
     MDF_FUNCTION(name, NULL, flags, formals, .meaning = MDF_MEANING("result", NULL, __VA_ARGS__))
@@ -33,7 +34,17 @@
 /* How many are numbers. */
 #define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, None, keepdims)"
 
+/* "message": an error, of a call that has no meaning. */
+static bool run_refuse(struct mdf_call *call)
+{
+    size_t length;
+
+    mdf_error_set(&call->context->error, MDF_VALUE, "%s", mdf_python_text(call->inputs[0], &length));
+    return false;
+}
+
 const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
+    MDF_FUNCTION("operator.refuse", run_refuse, 0, "message", .derivatives = mdf_derivatives_flat),
     WRITTEN_OUT("numpy.outer", 0, "a b", RESULT("numpy.expand_dims(numpy.ravel(a), 1) * numpy.ravel(b)")),
     WRITTEN_OUT("numpy.vdot", 0, "a b", RESULT("numpy.dot(numpy.ravel(a), numpy.ravel(b))")),
     WRITTEN_OUT("numpy.vecdot", 0, "x1 x2", RESULT("numpy.sum(numpy.multiply(x1, x2), -1)")),
@@ -124,7 +135,7 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("once", "whole[..., 1:] != whole[..., :-1] if whole.dtype == 'bool' else whole[..., 1:] - whole[..., :-1]"),
         STEP("all",
              "rows if n == 0 else once if n is None or n == 1 else numpy.diff(once) if n == 2 else numpy.diff(once, 2) if n "
-             "== 3 else numpy.diff(once, 3) if n == 4 else float('differences of an order that is not 0 to 4')"),
+             "== 3 else numpy.diff(once, 3) if n == 4 else operator.refuse('numpy.diff: the order is 0 to 4')"),
         RESULT("all if axis is None else numpy.moveaxis(all, -1, axis)")),
     /* Of one axis, whose places have one distance. */
     WRITTEN_OUT("numpy.gradient", 0, "f spacing= axis=",
@@ -139,6 +150,33 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
                 STEP("place", "numpy.arange(numpy.shape(rows)[-1])[obj]"),
                 STEP("rest", "numpy.concatenate([rows[..., :place], rows[..., place + 1:]], -1)"),
                 RESULT("rest if axis is None else numpy.moveaxis(rest, -1, axis)")),
+    WRITTEN_OUT(
+        "numpy.insert", 0, "arr obj values axis=",
+        STEP("rest",
+             "operator.insert(numpy.ravel(arr) if axis is None else numpy.moveaxis(arr, axis, 0), numpy.asarray(values), obj)"),
+        RESULT("rest if axis is None else numpy.moveaxis(rest, 0, axis)")),
+    WRITTEN_OUT(
+        "numpy.pad", 0, "array pad_width mode= constant_values=",
+        STEP("fills", "numpy.asarray(False if constant_values is None else constant_values)"),
+        RESULT("operator.pad(array, fills, pad_width, 'constant' if mode is None else mode) if constant_values is None or "
+               "mode is None or mode == 'constant' else operator.refuse('numpy.pad: this mode takes no constant_values')")),
+    /* The axes stand in front meanwhile. */
+    WRITTEN_OUT("numpy.rot90", 0, "m k= axes=", STEP("plane", "[0, 1] if axes is None else axes"),
+                STEP("turns", "(1 if k is None else k) % 4"), STEP("front", "numpy.moveaxis(m, plane, [0, 1])"),
+                STEP("turned", "front if turns == 0 else numpy.swapaxes(numpy.flip(front, 1), 0, 1) if turns == 1 else "
+                               "numpy.flip(front, [0, 1]) if turns == 2 else numpy.flip(numpy.swapaxes(front, 0, 1), 1)"),
+                RESULT("numpy.moveaxis(turned, [0, 1], plane)")),
+    /* By the numbers of elements: those at the beginning of the axis, and how far the others lie behind. */
+    WRITTEN_OUT(
+        "numpy.take_along_axis", 0, "arr indices axis", STEP("rows", "numpy.ravel(arr) if axis is None else numpy.asarray(arr)"),
+        STEP("at", "numpy.arange(numpy.ndim(rows))[0 if axis is None else axis]"),
+        STEP("numbers", "numpy.reshape(numpy.arange(numpy.size(rows)), numpy.shape(rows))"),
+        STEP("far", "numpy.prod(" SIZES("rows") "[at + 1:])"),
+        STEP("row", "numpy.ravel(indices) if numpy.ndim(indices) == numpy.ndim(rows) else "
+                    "operator.refuse('numpy.take_along_axis: the indices have another number of axes')"),
+        STEP("places", "far * numpy.reshape(numpy.take(numpy.arange(numpy.shape(rows)[at]), row), numpy.shape(indices)) + "
+                       "numpy.take(numbers, [0], at)"),
+        RESULT("numpy.reshape(numpy.take(numpy.ravel(rows), numpy.ravel(places)), numpy.shape(places))")),
     WRITTEN_OUT(
         "numpy.cov", 0, "m y= rowvar= bias= ddof=", STEP("own", VARIABLES("m")),
         STEP("all", "own if y is None else numpy.concatenate([own, " VARIABLES("y") "], 0)"),
