@@ -11,12 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-struct einsum_settings {
-    const char *equation;
-};
-
-static const struct mdf_setting einsum_table[] = {{"equation", MDF_SETTING_STRING, offsetof(struct einsum_settings, equation)},
-                                                  {NULL, MDF_SETTING_INT, 0}};
+const struct mdf_setting mdf_einsum_settings[] = {
+    {"equation", MDF_SETTING_STRING, offsetof(struct mdf_einsum_settings, equation)}, {NULL, MDF_SETTING_INT, 0}};
 
 enum { N_LETTERS = 52, ABSENT = MDF_EINSUM_ABSENT };
 
@@ -260,7 +256,7 @@ static bool label_result(struct mdf_call *call, struct mdf_einsum *einsum, const
 static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *einsum)
 {
     struct mdf_call *call = workspace->call;
-    const struct einsum_settings *settings = call->settings;
+    const struct mdf_einsum_settings *settings = call->settings;
     const char *text = settings->equation;
     size_t n_strides, n_arrays = 17;
     int64_t *room;
@@ -566,7 +562,7 @@ static void *make_result(struct mdf_workspace *workspace, const struct mdf_einsu
 
 bool mdf_einsum_begin(struct mdf_workspace *workspace, struct mdf_call *call, struct mdf_einsum *einsum)
 {
-    const struct einsum_settings *settings = call->settings;
+    const struct mdf_einsum_settings *settings = call->settings;
     size_t n_slots;
 
     *einsum = (struct mdf_einsum){.workspace = workspace, .n_terms = call->n_inputs};
@@ -578,7 +574,7 @@ bool mdf_einsum_begin(struct mdf_workspace *workspace, struct mdf_call *call, st
            plan_einsum(workspace, einsum);
 }
 
-static bool einsum(struct mdf_call *call)
+bool mdf_einsum(struct mdf_call *call)
 {
     struct mdf_workspace workspace;
     struct mdf_einsum_operand left, right;
@@ -607,7 +603,7 @@ static bool einsum(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ what derivatives are made of */
 
-enum { MOST_TERMS = 6, EQUATION_SIZE = 1024 };
+enum { MOST_TERMS = MDF_EINSUM_MOST_TERMS, EQUATION_SIZE = 1024 };
 
 /* Where term number `term` of an equation is; behind the last one, what it yields. */
 static const char *find_term(const char *equation, size_t term, size_t *length)
@@ -674,13 +670,12 @@ static bool write_back(struct mdf_call *call, const char *equation, size_t n_ter
     return true;
 }
 
-/* The gradient, terms, ones, and which term it goes back to. */
-static bool hand_back(struct mdf_call *call)
+bool mdf_einsum_back(struct mdf_call *call)
 {
-    const struct einsum_settings *settings = call->settings;
+    const struct mdf_einsum_settings *settings = call->settings;
     const struct mdf_value *inputs[MOST_TERMS + 2];
     struct mdf_call again = *call;
-    struct einsum_settings changed;
+    struct mdf_einsum_settings changed;
     char back[EQUATION_SIZE];
     const int64_t *given;
     int64_t term;
@@ -705,19 +700,22 @@ static bool hand_back(struct mdf_call *call)
     again.settings = &changed;
     again.inputs = inputs;
     again.n_inputs = n;
-    return einsum(&again);
+    return mdf_einsum(&again);
 }
 
 static const struct mdf_operator back = {
-    "Einsum.back", 0, 0, hand_back, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL};
+    "Einsum.back", 0, 0, mdf_einsum_back, mdf_einsum_settings, sizeof(struct mdf_einsum_settings), MDF_OPERATOR_KEEPS_INPUTS,
+    NULL};
 
 #define BACK(i)                                                             \
     {                                                                       \
         i, "places(dy, x0, x1, x2, x3, x4, x5, numpy.ones_like(x), " #i ")" \
     }
 
+const struct mdf_derivative mdf_einsum_derivatives[] = {
+    BACK(0), BACK(1), BACK(2), BACK(3), BACK(4), BACK(5), {MDF_DERIVATIVE_END, NULL}};
+
 const struct mdf_operator mdf_operators_einsum[] = {
-    {"Einsum", 12, 99, einsum, einsum_table, sizeof(struct einsum_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = &(const struct mdf_meaning){.helper = &back},
-     .derivatives = MDF_DERIVATIVES(BACK(0), BACK(1), BACK(2), BACK(3), BACK(4), BACK(5)), .form = MDF_FORM_EINSUM},
+    {"Einsum", 12, 99, mdf_einsum, mdf_einsum_settings, sizeof(struct mdf_einsum_settings), MDF_OPERATOR_PURE, NULL,
+     .meaning = &(const struct mdf_meaning){.helper = &back}, .derivatives = mdf_einsum_derivatives, .form = MDF_FORM_EINSUM},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

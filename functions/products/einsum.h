@@ -5,10 +5,23 @@
 #ifndef MDF_FUNCTIONS_PRODUCTS_EINSUM_H
 #define MDF_FUNCTIONS_PRODUCTS_EINSUM_H
 
+#include "functions/kernel/operator.h"
 #include "functions/kernel/workspace.h"
 #include "functions/products/gemm/gemm.h"
 
-enum { MDF_EINSUM_ABSENT = -1 };
+enum { MDF_EINSUM_ABSENT = -1, MDF_EINSUM_MOST_TERMS = 6 /* that derivatives go back to */ };
+
+struct mdf_einsum_settings {
+    const char *equation;
+};
+
+extern const struct mdf_setting mdf_einsum_settings[];
+extern const struct mdf_derivative mdf_einsum_derivatives[];
+
+/* The kernels: the sum of products of inputs of one type; the gradient of a term, of that of the result, the terms (of
+ * MDF_EINSUM_MOST_TERMS inputs those that are there), ones in the term's shape, and its number. */
+bool mdf_einsum(struct mdf_call *call);
+bool mdf_einsum_back(struct mdf_call *call);
 
 /* An array with labelled axes. */
 struct mdf_einsum_operand {

@@ -157,11 +157,43 @@ static bool leave_out(struct target *target, const struct mdf_operator *row, con
     return false;
 }
 
-/* The argument is none of the call's: `*done`; it has no effect, or another function takes it in behind the call. */
+/* A text that is a setting of the row. */
+static bool place_setting(struct target *target, const struct mdf_operator *row, const struct call_formal *formal,
+                          const struct mdf_expression *given, struct call_arguments *arguments)
+{
+    struct mdf_arena *arena = target->compiler->arena;
+    const struct mdf_setting *setting = row->settings;
+    char *settings;
+    const char *text;
+
+    if (given->kind != MDF_EXPRESSION_STRING) {
+        compile_error(target->compiler, MDF_UNSUPPORTED, "%s: '%.*s' is supported as a text only", row->name, (int)formal->length,
+                      formal->name);
+        return false;
+    }
+    while (strncmp(setting->name, formal->allowed + 1, formal->allowed_length - 1) != 0) {
+        setting++;
+    }
+    settings = mdf_arena_allocate(arena, row->settings_size);
+    text = mdf_arena_printf(arena, "%s", given->as.text.bytes);
+    if (settings == NULL || text == NULL) {
+        compile_out_of_memory(target->compiler);
+        return false;
+    }
+    memcpy(settings + setting->offset, &text, sizeof text);
+    arguments->settings = settings;
+    return true;
+}
+
+/* The argument is none of the call's: `*done`; it is a setting, it has no effect, or another function takes it in behind the
+ * call. */
 static bool place_beside(struct target *target, const struct mdf_operator *row, const struct call_formal *formal,
                          const struct mdf_expression *given, struct call_arguments *arguments, bool *done)
 {
     *done = formal->allowed != NULL;
+    if (*done && formal->allowed[0] == '@') {
+        return place_setting(target, row, formal, given, arguments);
+    }
     if (!*done || formal->allowed[0] != '>') {
         return !*done || leave_out(target, row, formal, given, arguments);
     }
@@ -192,6 +224,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
     arguments->row = row;
     arguments->n = 0;
     arguments->taken_in_by = NULL;
+    arguments->settings = NULL;
     if (self != MDF_NO_OPERAND && !place_argument(target, row, formals, arguments, position++, self)) {
         return false;
     }
@@ -227,6 +260,9 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
                           formals->items[i].name);
             return false;
         }
+    }
+    if (arguments->settings != NULL && arguments->n > 0) {
+        memmove(arguments->operands, arguments->operands + 1, --arguments->n * sizeof *arguments->operands);
     }
     return true;
 }

@@ -3,7 +3,8 @@
  * Formals are "a axis= keepdims= *rest": names in order, '=' behind one that may be left out. What stands behind the '=' is given
  * beside the call: "kind=stable|quicksort" may be one of these texts or None, "copy=*" anything, and changes nothing;
  * "indexing=xy|ij>operator.f": 'ij' has that function called; "initial=>numpy.add" is what that function takes in behind the
- * call, in the type of the result. */
+ * call, in the type of the result if it is an element; "subscripts=@equation" is the text of a setting, in front of all others.
+ */
 #ifndef MDF_PLAN_CALL_ARGUMENTS_H
 #define MDF_PLAN_CALL_ARGUMENTS_H
 
@@ -28,6 +29,7 @@ struct call_arguments {
     struct call_formals formals;
     mdf_operand operands[CALL_MOST_ARGUMENTS];
     size_t n;
+    const void *settings;                   /* of the row; NULL: it has none */
     const struct mdf_operator *row;         /* the function that is called */
     const struct mdf_operator *taken_in_by; /* the function that takes in `taken_in` behind the call; NULL: none */
     mdf_operand taken_in;

@@ -314,7 +314,7 @@ static bool has_lists(const struct mdf_expression *tree)
 /* A call; behind it one of the function that takes in what is given beside it, in the type of the result or as it is. */
 static mdf_operand call_row(struct target *target, const struct call_arguments *arguments, mdf_operand into)
 {
-    mdf_operand result = unit_call_row(target, arguments->row, NULL, arguments->operands, arguments->n,
+    mdf_operand result = unit_call_row(target, arguments->row, arguments->settings, arguments->operands, arguments->n,
                                        arguments->taken_in_by == NULL ? into : MDF_NO_OPERAND),
                 taken_in[2] = {result, arguments->taken_in};
 

@@ -178,6 +178,7 @@ EXPRESSIONS = {
     "numpy.median": [("numpy.median(a)", {"a": (5,)}), ("numpy.median(a, 1)", {"a": (2, 4)}), ("numpy.median(a, axis=0, keepdims=True)", {"a": (4, 2)})],
     "numpy.gradient": [("numpy.gradient(a)", {"a": (5,)}), ("numpy.gradient(a, b, axis=0)", {"a": (4, 2), "b": ()})],
     "numpy.delete": [("numpy.delete(a, 1)", {"a": (4,)}), ("numpy.delete(a, -1, 0)", {"a": M})],
+    "numpy.einsum": [("numpy.einsum('ij,jk->ik', a, b)", {"a": M, "b": (3, 2)}), ("numpy.einsum('i,ij->j', a, 2 * k)", {"a": (2,), "k": np.array([[2, 0], [1, 1]])})],
     "numpy.insert": [("numpy.insert(a, 1, b)", {"a": (4,), "b": (2,)}), ("numpy.insert(a, -1, b, 1)", {"a": M, "b": ()})],
     "numpy.pad": [("numpy.pad(a, 1)", {"a": M}), ("numpy.pad(a, ((0, 2), (1, 0)), 'reflect')", {"a": M}), ("numpy.pad(b, 2, constant_values=a)", {"b": (3,), "a": (2,)})],
     "operator.pad": [("numpy.pad(b, (2, 5), 'symmetric')", {"b": (3,)}), ("numpy.pad(b, (1, 4), 'wrap')", {"b": (3,)})],

@@ -1,4 +1,5 @@
-/* test_written_out.c - functions of expressions that have no kernel, but are written out as others: what numpy 2.4 gives. */
+/* test_written_out.c - functions of expressions that have no kernel, but are written out as others, and einsum: what
+ * numpy 2.4 gives. */
 #include "tests/support/engine.h"
 
 #include <criterion/criterion.h>
@@ -88,6 +89,13 @@ static const struct {
     {"numpy.delete(u, -1)", "[6.0, -8.0]"},
     {"numpy.delete(a, 0, 1)", "[[2.0], [5.0]]"},
     {"numpy.delete([[1, 2], [3, 4]], 2)", "[1, 2, 4]"},
+    {"numpy.einsum('ij,jk->ik', a, a)", "[[7.0, 12.0], [18.0, 31.0]]"},
+    {"numpy.einsum('ii', [[1, 2], [3, 5]])", "6"},
+    {"numpy.einsum('i,j->ij', n, u[:2], optimize=True)", "[[0.0, 0.0], [12.0, -16.0], [0.0, 0.0]]"},
+    {"numpy.einsum('i,i', t, t)", "true"},
+    {"numpy.einsum('...i,i->...', a, [1, 2])", "[5.0, 13.0]"},
+    {"numpy.einsum('i,i,i,i,i,i,i,i', t, n[:2], u[:2], u[:2], u[:2], u[:2], u[:2], [2, 1])", "0.0"},
+    {"numpy.einsum('i->i', numpy.float32(v)).dtype", "\"float32\""},
     {"numpy.insert(u, 1, 5)", "[6.0, 5.0, -8.0, 1.0]"},
     {"numpy.insert(n, -1, [5.5, 6])", "[0, 2, 5, 6, 0]"},
     {"numpy.insert(u, 3, v)", "[6.0, -8.0, 1.0, 0.5, 3.0, 1.25]"},
@@ -172,6 +180,10 @@ Test(written_out, an_error_stands_at_the_call)
         {"numpy.linalg.norm([[u]], axis=(0, 1, 2))", "numpy.linalg.norm: norms are those of vectors or matrices, not of 3 axes"},
         {"numpy.linalg.norm([[u]], 1)", "not of 3 axes"},
         {"numpy.linalg.norm(u, 'fro')", "the norm 'fro' of 1 axes"},
+        {"numpy.einsum(u, u)", "numpy.einsum: 'subscripts' is supported as a text only"},
+        {"numpy.einsum('i')", "an equation and at least one input"},
+        {"numpy.einsum('ij', u)", "numpy.einsum: term 1 of 'ij' has 2 letters, but the input has rank 1"},
+        {"numpy.einsum('i,i,i,i,i,i,i,i,i', u, u, u, u, u, u, u, u, u)", "9 operands are too many"},
         {"numpy.insert(u, 4, 1)", "numpy.insert: there is no place 4 among 3 items"},
         {"numpy.insert(u, -4, 1)", "no place -4"},
         {"numpy.insert(u, [0, 1], 1)", "input 'place'"},

@@ -1,9 +1,10 @@
-/* numpy_products.c - see numpy_products.h: matmul dot convolve correlate.
+/* numpy_products.c - see numpy_products.h: matmul dot einsum convolve correlate.
  *
  * All sums of products go through the matrix product that the heavy operators share. Source: numpy 2.4, "Linear algebra". */
 #include "functions/kernel/derivatives.h"
 #include "functions/elements/element.h"
 #include "functions/kernel/routine.h"
+#include "functions/products/einsum.h"
 #include "functions/products/gemm/gemm.h"
 #include "functions/python/numpy/numpy_arrange.h"
 #include "functions/python/numpy/numpy_products.h"
@@ -130,6 +131,74 @@ static bool run_dot(struct mdf_call *call)
     return pair[1]->rank <= 2 ? mdf_numpy_matmul(call, mdf_call_target(call, 0), pair[0], pair[1])
                               : dot_of_stack(call, pair[0], pair[1]);
 }
+
+/* ------------------------------------------------------------------ einsum */
+
+/* Slots for as many terms as there are, and what goes back to one of them has two more. */
+static size_t slot_of_term(size_t i)
+{
+    return i < MDF_SLOT_INNER_CALL ? i : MDF_SLOT_OWN + i - MDF_SLOT_INNER_CALL;
+}
+
+/* A kernel on the inputs, of which the first ones are brought to the type that they share; truths are counted. */
+static bool einsum_of_shared(struct mdf_call *call, bool (*kernel)(struct mdf_call *call))
+{
+    enum { N_SHARED = MDF_EINSUM_MOST_TERMS + 2 };
+    const struct mdf_value *inputs[N_SHARED + 1], *shared[N_SHARED];
+    struct mdf_value *slots = mdf_python_slots(call),
+                     *target = mdf_call_target(call, 0), *const outputs[1] = {&slots[SLOT_ORDER]};
+    struct mdf_call inner = *call;
+    struct mdf_python_type type = {MDF_DTYPE_NONE, false};
+    size_t n = 0;
+
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        inputs[i] = mdf_call_input(call, i);
+        if (i < N_SHARED && inputs[i] != NULL) {
+            inputs[i] = shared[n] = mdf_python_array(call, inputs[i], slot_of_term(i));
+            if (inputs[i] == NULL) {
+                return false;
+            }
+            type.typed = type.typed || inputs[i]->strength == MDF_STRENGTH_TYPED;
+            n++;
+        }
+    }
+    type.dtype = n > 0 ? mdf_ufunc_shared_dtype(call, n, shared) : MDF_DTYPE_INT64;
+    for (size_t i = 0; i < N_SHARED && i < call->n_inputs && type.dtype != MDF_DTYPE_NONE; i++) {
+        mdf_dtype dtype = type.dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT64 : type.dtype;
+
+        inputs[i] = inputs[i] != NULL ? mdf_python_array_of(call, inputs[i], dtype, slot_of_term(i)) : NULL;
+        if (inputs[i] == NULL && mdf_call_input(call, i) != NULL) {
+            return false;
+        }
+    }
+    inner.inputs = inputs;
+    inner.outputs = outputs;
+    inner.n_outputs = 1;
+    inner.scratch = &slots[MDF_SLOT_INNER_CALL];
+    return type.dtype != MDF_DTYPE_NONE && kernel(&inner) && mdf_python_convert(call, target, &slots[SLOT_ORDER], type);
+}
+
+/* "subscripts *operands". */
+static bool run_einsum(struct mdf_call *call)
+{
+    return call->n_inputs <= MDF_EINSUM_MOST_TERMS + 2 ? einsum_of_shared(call, mdf_einsum)
+                                                       : mdf_call_error(call, MDF_LIMIT, "%zu operands are too many: %d may be",
+                                                                        call->n_inputs, MDF_EINSUM_MOST_TERMS + 2);
+}
+
+static bool run_einsum_back(struct mdf_call *call)
+{
+    return einsum_of_shared(call, mdf_einsum_back);
+}
+
+static const struct mdf_operator einsum_back = {"numpy.einsum",
+                                                0,
+                                                0,
+                                                run_einsum_back,
+                                                mdf_einsum_settings,
+                                                sizeof(struct mdf_einsum_settings),
+                                                MDF_OPERATOR_KEEPS_INPUTS,
+                                                NULL};
 
 /* ------------------------------------------------------------------ convolve, correlate */
 
@@ -284,6 +353,9 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
                                                 {1, OF_DOT("dy * x0", "gradient.without_column(numpy.matmul(gradient.turn("
                                                                       "gradient.row(x0), True), "
                                                                       "gradient.product_of_matrices(dy, x0, x1)), x1)")})),
+    {"numpy.einsum", 0, 0, run_einsum, mdf_einsum_settings, sizeof(struct mdf_einsum_settings), MDF_OPERATOR_KEEPS_INPUTS,
+     "subscripts=@equation *operands optimize=*", .meaning = &(const struct mdf_meaning){.helper = &einsum_back},
+     .derivatives = mdf_einsum_derivatives, .form = MDF_FORM_EINSUM},
     MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLUTION(plan_convolve), CONVOLVED("x1")),
     MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLUTION(plan_correlate), CONVOLVED("numpy.flip(x1)")),
     {NULL}};
