@@ -375,18 +375,15 @@ static bool may_lie_in_state(const struct mdf_lowered *lowered, const struct mdf
     return mdf_lowered_may_overwrite(lowered, &loop->body, state, made);
 }
 
-/* The puts that lead from a state to its next are done where it is. */
+/* The puts that lead from a state that lies in place to its next are done where it is. Those of another state may go on from such
+ * a next. */
 static void put_in_place(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
 {
-    const struct mdf_lowered_op *put = put_of(loop, state->next);
     mdf_lowered_id made = state->next;
+    const struct mdf_lowered_op *put;
 
-    for (; put != NULL; put = made == state->parameter ? NULL : put_of(loop, made)) {
-        put->of.put->is_in_place = state->storage == MDF_LOWERED_IN_PLACE;
-        if (put->of.put->is_in_place) {
-            lowered->values[made].is_in_place = true;
-        }
-        made = put->in[0];
+    for (; made != state->parameter && (put = put_of(loop, made)) != NULL; made = put->in[0]) {
+        put->of.put->is_in_place = lowered->values[made].is_in_place = true;
     }
 }
 
@@ -533,7 +530,13 @@ static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
         state->storage = (uint8_t)storage_of(lowered, loop, state);
         lowered->values[state->parameter].is_in_place = lowered->values[state->next].is_in_place =
             state->storage == MDF_LOWERED_IN_PLACE;
-        put_in_place(lowered, loop, state);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &loop->states[i];
+
+        if (state->storage == MDF_LOWERED_IN_PLACE) {
+            put_in_place(lowered, loop, state);
+        }
         if (state->storage == MDF_LOWERED_IN_PLACE && goes_through_loops(lowered, loop, state)) {
             lie_in_initial(loop, state);
         }
@@ -557,25 +560,30 @@ static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_re
     }
 }
 
-/* No state lies in another one before that is planned. */
-static void part_states(const struct mdf_lowered_region *region)
+/* No state lies in another one, and nothing is put in place, before that is planned. */
+static void part_states(struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
     size_t i, k;
 
     for (i = 0; i < region->n_ops; i++) {
-        for (k = 0; region->ops[i].code == MDF_LOWERED_LOOP && k < region->ops[i].of.loop->n_states; k++) {
-            region->ops[i].of.loop->states[k].lies_in_initial = false;
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_PUT) {
+            op->of.put->is_in_place = lowered->values[op->out].is_in_place = false;
         }
-        for (k = 0; (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
-            part_states(inner);
+        for (k = 0; op->code == MDF_LOWERED_LOOP && k < op->of.loop->n_states; k++) {
+            op->of.loop->states[k].lies_in_initial = false;
+        }
+        for (k = 0; (inner = mdf_lowered_inner(op, k)) != NULL; k++) {
+            part_states(lowered, inner);
         }
     }
 }
 
 void mdf_lowered_plan_loops(struct mdf_lowered *lowered)
 {
-    part_states(&lowered->region);
+    part_states(lowered, &lowered->region);
     plan_region(lowered, &lowered->region, plan_stacks); /* of all: where a state lies hangs on stacks of the loops in the body */
     plan_region(lowered, &lowered->region, plan_states);
 }

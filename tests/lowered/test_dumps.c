@@ -341,6 +341,15 @@ Test(dumps, rows_are_put_where_they_lie)
               "%s", text);
 }
 
+/* What is put where a state lies may be what another state goes on from: that one has two buffers. */
+Test(dumps, puts_of_another_state_go_on)
+{
+    const char *text = dump_whole("tests/data/dumps/swapped_puts.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/swapped_puts.yaml", true);
+    cr_expect(strstr(text, ", in place\n") != NULL && strstr(text, ", two buffers\n") != NULL, "%s", text);
+}
+
 /* What is added at two indices, from the end too, is looked up and put at one place, of which only a number knows; what is not on
  * its axis is refused, also where its multiples wrap. */
 Test(dumps, boxes_are_counted_at_one_place)
