@@ -18,7 +18,7 @@ static bool yield_whole(struct mdf_call *call, double (*rounding)(double))
     if (value == NULL || !mdf_call_real(call, 0, &x)) {
         return false;
     }
-    if (mdf_dtype_kind((mdf_dtype)value->dtype) == 'f') {
+    if (mdf_dtype_kind((mdf_dtype)value->dtype) == 'f' || (value->dtype == MDF_DTYPE_UINT64 && x >= 0x1p63)) {
         return mdf_python_make_whole(call, mdf_call_target(call, 0), rounding(x));
     }
     return mdf_python_make_int(call, mdf_call_target(call, 0), mdf_element_to_int64((mdf_dtype)value->dtype, value->data));

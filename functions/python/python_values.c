@@ -205,6 +205,56 @@ static mdf_dtype type_of_numbers(const struct mdf_context *context, const struct
     return dtype;
 }
 
+/* Whether an integer type holds an int64 as it is. */
+static bool holds(mdf_dtype dtype, int64_t integer)
+{
+    int bits = dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2   ? 2
+               : dtype == MDF_DTYPE_INT4 || dtype == MDF_DTYPE_UINT4 ? 4
+                                                                     : (int)mdf_dtype_size(dtype) * 8;
+
+    if (mdf_dtype_kind(dtype) == 'u') {
+        return integer >= 0 && (bits == 64 || integer >> bits == 0);
+    }
+    return integer >> (bits - 1) == 0 || integer >> (bits - 1) == -1;
+}
+
+bool mdf_python_passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
+{
+    const int64_t *integers = operand->data;
+    char kind = mdf_dtype_kind(dtype);
+    size_t i;
+
+    if ((kind != 'i' && kind != 'u') || dtype == MDF_DTYPE_INT64 || operand->kind != MDF_KIND_TENSOR ||
+        operand->strength == MDF_STRENGTH_TYPED || operand->dtype != MDF_DTYPE_INT64) {
+        return false;
+    }
+    for (i = 0; i < operand->length; i++) {
+        if (!holds(dtype, integers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same of what stands in a list. */
+static bool list_passes_bounds(const struct mdf_value *list, mdf_dtype dtype)
+{
+    const struct mdf_value *items = mdf_value_items(list);
+    size_t i;
+
+    for (i = 0; i < list->length; i++) {
+        if (items[i].kind == MDF_KIND_LIST ? list_passes_bounds(&items[i], dtype) : mdf_python_passes_bounds(&items[i], dtype)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mdf_python_out_of_bounds(struct mdf_call *call, mdf_dtype dtype)
+{
+    return mdf_call_error(call, MDF_VALUE, "a number is out of bounds for %s", mdf_dtype_name(dtype));
+}
+
 /* A list of Python numbers, such as a shape: written straight into the slot, so that repeated calls allocate nothing. */
 static const struct mdf_value *array_from_numbers(struct mdf_call *call, const struct mdf_value *list, mdf_dtype dtype,
                                                   struct mdf_value *slot)
@@ -240,6 +290,11 @@ static const struct mdf_value *array_from_list(struct mdf_call *call, const stru
         return NULL;
     }
     dtype = mdf_python_dtype_of(call->context, &array);
+    if (list_passes_bounds(list, dtype)) {
+        mdf_value_clear(call->context->memory, &array);
+        mdf_python_out_of_bounds(call, dtype);
+        return NULL;
+    }
     kept = mdf_value_convert(call->context->memory, &slots[slot], &array, dtype);
     mdf_value_clear(call->context->memory, &array);
     if (!kept) {

@@ -16,49 +16,20 @@ static bool is_integer_type(mdf_dtype dtype)
     return kind == 'i' || kind == 'u';
 }
 
-/* Whether an integer type holds an int64 as it is. */
-static bool holds(mdf_dtype dtype, int64_t integer)
-{
-    int bits = dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2   ? 2
-               : dtype == MDF_DTYPE_INT4 || dtype == MDF_DTYPE_UINT4 ? 4
-                                                                     : (int)mdf_dtype_size(dtype) * 8;
-
-    if (mdf_dtype_kind(dtype) == 'u') {
-        return integer >= 0 && (bits == 64 || integer >> bits == 0);
-    }
-    return integer >> (bits - 1) == 0 || integer >> (bits - 1) == -1;
-}
-
-/* Whether an operand without declared type has a whole number that `dtype` can not hold. */
-static bool passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
-{
-    const int64_t *integers = operand->data;
-    size_t i;
-
-    if (operand->strength == MDF_STRENGTH_TYPED || operand->dtype != MDF_DTYPE_INT64) {
-        return false;
-    }
-    for (i = 0; i < operand->length; i++) {
-        if (!holds(dtype, integers[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool any_passes_bounds(size_t n_operands, const struct mdf_value *const operands[], mdf_dtype dtype)
 {
     size_t i;
 
     for (i = 0; i < n_operands; i++) {
-        if (passes_bounds(operands[i], dtype)) {
+        if (mdf_python_passes_bounds(operands[i], dtype)) {
             return true;
         }
     }
     return false;
 }
 
-mdf_dtype mdf_ufunc_shared_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[])
+/* Whatever whole numbers without declared type are. */
+static mdf_dtype shared_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[])
 {
     struct mdf_value met = {.dtype = (uint8_t)mdf_python_dtype_of(call->context, operands[0]), .strength = operands[0]->strength};
     size_t i;
@@ -82,11 +53,28 @@ static bool stays_whole(enum mdf_ufunc_types types)
     return types == MDF_UFUNC_SHARED || types == MDF_UFUNC_NUMBERS || types == MDF_UFUNC_COMPARED;
 }
 
-/* The type in which the operation runs; NONE with the error set. */
-static mdf_dtype resolve_type(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,
-                              const struct mdf_value *const operands[])
+/* The narrowest real type that holds what each operand with a declared type may hold, where all of them together are of `dtype`:
+ * int16 and uint16 meet in int32, both fit into float32. */
+static mdf_dtype real_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[], mdf_dtype dtype)
 {
-    mdf_dtype dtype = mdf_ufunc_shared_dtype(call, n_operands, operands);
+    mdf_dtype widest = MDF_DTYPE_BOOL;
+    size_t i;
+
+    if (!is_integer_type(dtype)) {
+        return mdf_python_real_for(call->context, dtype);
+    }
+    for (i = 0; i < n_operands; i++) {
+        mdf_dtype own = operands[i]->strength == MDF_STRENGTH_TYPED ? (mdf_dtype)operands[i]->dtype : dtype;
+
+        widest = mdf_dtype_size(own) > mdf_dtype_size(widest) ? own : widest;
+    }
+    return mdf_python_real_for(call->context, widest);
+}
+
+mdf_dtype mdf_ufunc_dtype(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,
+                          const struct mdf_value *const operands[])
+{
+    mdf_dtype dtype = shared_dtype(call, n_operands, operands);
 
     if (dtype == MDF_DTYPE_NONE) {
         return dtype;
@@ -94,7 +82,7 @@ static mdf_dtype resolve_type(struct mdf_call *call, enum mdf_ufunc_types types,
     if (stays_whole(types) && is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 &&
         any_passes_bounds(n_operands, operands, dtype)) {
         if (types != MDF_UFUNC_COMPARED) {
-            mdf_call_error(call, MDF_VALUE, "a number is out of bounds for %s", mdf_dtype_name(dtype));
+            mdf_python_out_of_bounds(call, dtype);
             return MDF_DTYPE_NONE;
         }
         return dtype == MDF_DTYPE_UINT64 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64;
@@ -103,7 +91,7 @@ static mdf_dtype resolve_type(struct mdf_call *call, enum mdf_ufunc_types types,
     case MDF_UFUNC_NUMBERS:
         return dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT8 : dtype;
     case MDF_UFUNC_REALS:
-        return mdf_python_real_for(call->context, dtype);
+        return real_dtype(call, n_operands, operands, dtype);
     case MDF_UFUNC_QUOTIENT:
         return is_integer_type(dtype) || dtype == MDF_DTYPE_BOOL ? call->context->real : dtype;
     case MDF_UFUNC_FLOAT64:
@@ -118,7 +106,7 @@ static mdf_dtype resolve_type(struct mdf_call *call, enum mdf_ufunc_types types,
 bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const struct mdf_ufunc *ufunc,
                      const struct mdf_value *const operands[], const void *settings)
 {
-    const struct mdf_value *arrays[MDF_MAX_OPERANDS];
+    const struct mdf_value *arrays[MDF_MAX_OPERANDS] = {NULL};
     enum mdf_strength strength = MDF_STRENGTH_LITERAL;
     size_t n = ufunc->n_operands, i;
     mdf_dtype dtype;
@@ -130,7 +118,7 @@ bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const stru
         }
         strength = arrays[i]->strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : strength;
     }
-    dtype = resolve_type(call, ufunc->types, n, arrays);
+    dtype = mdf_ufunc_dtype(call, ufunc->types, n, arrays);
     for (i = 0; dtype != MDF_DTYPE_NONE && i < n; i++) {
         arrays[i] = mdf_python_array_of(call, arrays[i], dtype, MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {

@@ -38,8 +38,10 @@ bool mdf_ufunc_of_truths(struct mdf_call *call);
 bool mdf_ufunc_of_compared(struct mdf_call *call);
 /* Output 0 becomes the result of the first inputs. */
 bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const void *settings);
-/* The type that arrays share where they are joined or chosen among; NONE with the error set where there is none. */
-mdf_dtype mdf_ufunc_shared_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[]);
+/* The type in which arrays meet; NONE with the error set where there is none, or where it does not hold a whole number that has
+ * no declared type. */
+mdf_dtype mdf_ufunc_dtype(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,
+                          const struct mdf_value *const operands[]);
 
 /* The functions that Python's operators call on arrays. */
 extern const struct mdf_ufunc mdf_ufunc_add, mdf_ufunc_subtract, mdf_ufunc_multiply, mdf_ufunc_divide, mdf_ufunc_floor_divide,

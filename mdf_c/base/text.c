@@ -3,6 +3,7 @@
 
 #include "mdf_c/base/utf8.h"
 
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -527,8 +528,9 @@ bool mdf_parse_python_number(const char *text, double *real, int64_t *integer, b
         char *end;
 
         *real = mdf_parse_real(word, strlen(word));
+        errno = 0;
         *integer = strtoll(word, &end, 10);
-        *is_integer = n_digits < 19 || (*integer != INT64_MAX && *integer != INT64_MIN);
+        *is_integer = errno == 0;
         return true;
     }
     if (*c == '.') {

@@ -154,7 +154,12 @@ static bool unify_items(struct mdf_call *call, size_t n, enum mdf_strength *stre
         met.strength = items[i].strength > met.strength ? items[i].strength : met.strength;
     }
     for (i = 0; i < n; i++) {
-        const struct mdf_value *converted = mdf_python_array_of(call, &items[i], (mdf_dtype)met.dtype, MDF_SLOT_OPERANDS);
+        const struct mdf_value *converted;
+
+        if (mdf_python_passes_bounds(&items[i], (mdf_dtype)met.dtype)) {
+            return mdf_python_out_of_bounds(call, (mdf_dtype)met.dtype);
+        }
+        converted = mdf_python_array_of(call, &items[i], (mdf_dtype)met.dtype, MDF_SLOT_OPERANDS);
 
         if (converted == NULL || (converted != &items[i] && !mdf_python_copy(call, &items[i], converted))) {
             return false;

@@ -138,6 +138,9 @@ static bool broadcast_value(struct mdf_call *call, struct mdf_python_type type, 
     struct mdf_value *target = mdf_call_target(call, 0);
 
     if (value != NULL && type.dtype != MDF_DTYPE_NONE) {
+        if (mdf_python_passes_bounds(value, type.dtype)) {
+            return mdf_python_out_of_bounds(call, type.dtype);
+        }
         value = mdf_python_array_of(call, value, type.dtype, MDF_SLOT_OPERANDS + 1);
     }
     if (value == NULL || !mdf_numpy_broadcast(call, target, value, rank, shape)) {

@@ -38,7 +38,8 @@ bool mdf_numpy_matmul(struct mdf_call *call, struct mdf_value *target, const str
 {
     const struct mdf_value *operands[2] = {a, b};
     bool typed = a->strength == MDF_STRENGTH_TYPED || b->strength == MDF_STRENGTH_TYPED;
-    mdf_dtype dtype = mdf_ufunc_shared_dtype(call, 2, operands), computed = dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT64 : dtype;
+    mdf_dtype dtype = mdf_ufunc_dtype(call, MDF_UFUNC_SHARED, 2, operands),
+              computed = dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT64 : dtype;
     struct mdf_python_type type = {MDF_DTYPE_BOOL, typed};
     struct mdf_value *slots = mdf_python_slots(call), *product;
     size_t i;
@@ -162,7 +163,7 @@ static bool einsum_of_shared(struct mdf_call *call, bool (*kernel)(struct mdf_ca
             n++;
         }
     }
-    type.dtype = n > 0 ? mdf_ufunc_shared_dtype(call, n, shared) : MDF_DTYPE_INT64;
+    type.dtype = n > 0 ? mdf_ufunc_dtype(call, MDF_UFUNC_SHARED, n, shared) : MDF_DTYPE_INT64;
     for (size_t i = 0; i < N_SHARED && i < call->n_inputs && type.dtype != MDF_DTYPE_NONE; i++) {
         mdf_dtype dtype = type.dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT64 : type.dtype;
 
@@ -256,7 +257,7 @@ static bool convolve(struct mdf_call *call, bool turned, const char *mode)
     if (pair[0]->rank > 1 || pair[1]->rank > 1 || pair[0]->length == 0 || pair[1]->length == 0) {
         return mdf_call_error(call, MDF_SHAPE, "two rows with elements are needed");
     }
-    dtype = mdf_ufunc_shared_dtype(call, 2, pair);
+    dtype = mdf_ufunc_dtype(call, MDF_UFUNC_SHARED, 2, pair);
     if (dtype == MDF_DTYPE_NONE || !plan_sums(call, pair, turned, mode, whole)) {
         return false;
     }

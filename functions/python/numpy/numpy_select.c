@@ -24,7 +24,7 @@ static bool choose_where(struct mdf_call *call, struct mdf_value *target, const 
             return false;
         }
     }
-    dtype = mdf_ufunc_shared_dtype(call, 2, arrays + 1);
+    dtype = mdf_ufunc_dtype(call, MDF_UFUNC_SHARED, 2, arrays + 1);
     for (i = 0; dtype != MDF_DTYPE_NONE && i < 3; i++) {
         arrays[i] = mdf_python_array_of(call, arrays[i], i == 0 ? MDF_DTYPE_BOOL : dtype, MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {
@@ -79,13 +79,22 @@ static bool run_select(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ clip */
 
-/* "a a_min a_max min max": the bounds have two names each. */
+/* A bound, which has two names; NULL where there is none, or it is a whole number without type past all that the array may hold,
+ * on the side (-1: below, 1: above) where it changes nothing. */
+static const struct mdf_value *bound_of(struct mdf_call *call, const struct mdf_value *array, size_t name, int side)
+{
+    const struct mdf_value *bound = mdf_python_given(call, mdf_python_given(call, name) != NULL ? name : name + 2);
+    bool is_past = bound != NULL && mdf_python_is_number(bound) && mdf_python_passes_bounds(bound, (mdf_dtype)array->dtype);
+
+    return is_past && (*(const int64_t *)bound->data < 0) == (side < 0) ? NULL : bound;
+}
+
 static bool run_clip(struct mdf_call *call)
 {
-    const struct mdf_value *low = mdf_python_given(call, mdf_python_given(call, 1) != NULL ? 1 : 3);
-    const struct mdf_value *high = mdf_python_given(call, mdf_python_given(call, 2) != NULL ? 2 : 4);
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *operands[2];
     struct mdf_value *slots = mdf_python_slots(call), *raised, *target = mdf_call_target(call, 0);
+    const struct mdf_value *low = array == NULL ? NULL : bound_of(call, array, 1, -1);
+    const struct mdf_value *high = array == NULL ? NULL : bound_of(call, array, 2, 1);
 
     if (array == NULL || slots == NULL) {
         return false;

@@ -411,7 +411,7 @@ static int make_rising(uint64_t *keys, size_t n)
 static bool search(struct mdf_call *call, const struct mdf_value *array, const struct mdf_value *values, unsigned how)
 {
     const struct mdf_value *operands[2] = {array, values};
-    mdf_dtype dtype = mdf_ufunc_shared_dtype(call, 2, operands);
+    mdf_dtype dtype = mdf_ufunc_dtype(call, MDF_UFUNC_COMPARED, 2, operands);
     const uint64_t *wanted;
     uint64_t *keys;
     int64_t *places;
