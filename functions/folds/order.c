@@ -8,6 +8,7 @@
 #include "functions/elements/vectors/vector_rows.h"
 #include "functions/folds/ordering.h"
 #include "functions/folds/short_rows.h"
+#include "functions/kernel/number_routine.inc"
 #include "functions/kernel/operator.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
@@ -710,6 +711,18 @@ mdf_routine_function mdf_in_order_function(const struct mdf_routine_plan *plan)
     return plan->dtype == MDF_DTYPE_INT64   ? mdf_in_order_int64
            : plan->dtype == MDF_DTYPE_INT32 ? mdf_in_order_int32
                                             : MDF_ROUTINE_OF_REALS(plan, in_order);
+}
+
+mdf_routine_function mdf_searched_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_VALUES = 256 };
+
+    if (plan->whole[1] > MOST_VALUES || (plan->whole[3] != 0 && plan->whole[0] > MOST_VALUES)) {
+        return NULL;
+    }
+    return plan->dtype == MDF_DTYPE_INT64   ? mdf_searched_int64
+           : plan->dtype == MDF_DTYPE_INT32 ? mdf_searched_int32
+                                            : MDF_ROUTINE_OF_REALS(plan, searched);
 }
 
 static bool plan_top(struct mdf_call *call, struct mdf_routine_plan *plan)

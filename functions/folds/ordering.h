@@ -28,4 +28,7 @@ bool mdf_merge_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_
  * does not. */
 mdf_routine_function mdf_in_order_function(const struct mdf_routine_plan *plan);
 
+/* The same of `searched`, for few values. */
+mdf_routine_function mdf_searched_function(const struct mdf_routine_plan *plan);
+
 #endif

@@ -63,6 +63,7 @@ struct mdf_fold {
     bool truths;      /* of an element first: whether it is not 0 */
     bool divides;     /* the last total by the number of elements, before `after`; of whole numbers towards zero */
     bool needs_items; /* of nothing there is no result */
+    bool skips_nan;   /* NaN counts only where there is nothing else */
     bool fits; /* the result has the shape of input 1, whatever axes of size 1 that has, and its type; where nothing is reduced,
                   elements are as they are */
     /* Which axes are reduced; whether they stay, of size 1. Looks at settings and at the inputs that say it, which must be there.

@@ -46,6 +46,7 @@ struct mdf_routine {
     bool by_axis;           /* whole numbers behind the first input say along which axis: they have to be constants */
     bool takes_bits;        /* elements of types that C does not compute with as well: small floats and whole numbers, halves */
     bool takes_halves;      /* only those */
+    unsigned lists;         /* inputs that are arrays to the call also where it is given a list: bit i is input i */
     bool takes_result_type; /* input 0 is brought to the type of the result before */
     bool draws;             /* random numbers: it is called where the call stands, whoever needs its results */
     const char *why;        /* what is wrong where the function returns false; NULL: it always returns true */

@@ -8,8 +8,8 @@ static bool is_same(const struct mdf_fold *onnx, const struct mdf_fold *fold)
     if (onnx->result != fold->result || fold->result != MDF_FOLD_TOTAL) {
         return onnx->result == fold->result;
     }
-    return onnx->divides == fold->divides && !onnx->truths && !onnx->shifts && strcmp(onnx->way->name, fold->way->name) == 0 &&
-           (onnx->after == NULL || onnx->after->id == MDF_ELEMENT_kept);
+    return onnx->divides == fold->divides && !fold->skips_nan && !onnx->truths && !onnx->shifts &&
+           strcmp(onnx->way->name, fold->way->name) == 0 && (onnx->after == NULL || onnx->after->id == MDF_ELEMENT_kept);
 }
 
 static const char *operator_of_fold(const struct exporter *exporter, const struct mdf_fold *fold)

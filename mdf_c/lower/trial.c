@@ -3,6 +3,7 @@
 #include "mdf_c/lower/trial.h"
 
 #include "functions/kernel/move.h"
+#include "functions/kernel/routine.h"
 
 #include <string.h>
 
@@ -198,10 +199,12 @@ bool lowering_run_trial(struct lowering *lowering, struct trial *trial)
     return done;
 }
 
-/* Whether nothing but the form of input `i` counts, be it given as a list. */
+/* Whether nothing but the form of input `i` counts, be it given as a list, or a routine takes it as an array. */
 static bool takes_form(const struct mdf_operator *operator, size_t i)
 {
-    return i < 8 * sizeof operator->by_form && (operator->by_form >> i & 1) != 0;
+    unsigned set = operator->by_form | (operator->routine != NULL ? operator->routine->lists : 0);
+
+    return i < 8 * sizeof set && (set >> i & 1) != 0;
 }
 
 /* Whether input `i` is an array to the operator also where it is given a list; items of a list are none of an array. */
@@ -217,7 +220,7 @@ static bool takes_array(const struct trial *trial, size_t i)
 }
 
 /* Lists whose items are known one by one are no values that a kernel could be given: arrays are made of them, if anything. So are
- * they of constant ones of which the form counts. */
+ * they of constant ones of which the form counts, or that a routine is given. */
 static bool make_arrays(struct lowering *lowering, struct trial *trial)
 {
     size_t i;

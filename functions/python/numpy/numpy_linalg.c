@@ -2,6 +2,8 @@
  *
  * Matrices are solved by elimination with partial pivoting, in float64; results have the type of reals of the operands. Stacks
  * of matrices are solved one by one. Source: numpy 2.4, "Linear algebra". */
+#include "functions/kernel/routine.h"
+#include "functions/moves/indexing.h"
 #include "functions/python/numpy/numpy_products.h"
 #include "functions/python/numpy/numpy_reduce.h"
 #include "functions/python/ufunc.h"
@@ -130,71 +132,10 @@ static bool run_norm(struct mdf_call *call)
 
 enum { ROWS_BETWEEN_LOOKS = 16 }; /* for a request to stop */
 
-/* Swaps rows of a matrix. */
-static void swap_rows(double *matrix, size_t n_columns, size_t a, size_t b)
-{
-    size_t column;
-
-    for (column = 0; a != b && column < n_columns; column++) {
-        double held = matrix[a * n_columns + column];
-
-        matrix[a * n_columns + column] = matrix[b * n_columns + column];
-        matrix[b * n_columns + column] = held;
-    }
-}
-
-/* Brings a matrix to upper triangular form, doing the same to the `m` right sides. The sign of the row exchanges; 0: it is
- * singular, or it should stop. */
-static int eliminate(const struct mdf_context *context, double *matrix, size_t n, double *sides, size_t m)
-{
-    size_t step, row, column;
-    int sign = 1;
-
-    for (step = 0; step < n; step++) {
-        size_t pivot = step;
-
-        for (row = step + 1; row < n; row++) {
-            pivot = fabs(matrix[row * n + step]) > fabs(matrix[pivot * n + step]) ? row : pivot;
-        }
-        if (matrix[pivot * n + step] == 0) {
-            return 0;
-        }
-        sign = pivot != step ? -sign : sign;
-        swap_rows(matrix, n, pivot, step);
-        swap_rows(sides, m, pivot, step);
-        for (row = step + 1; row < n; row++) {
-            double factor = matrix[row * n + step] / matrix[step * n + step];
-
-            if (mdf_should_stop_at(context, row, ROWS_BETWEEN_LOOKS)) {
-                return 0;
-            }
-            for (column = step + 1; column < n && factor != 0; column++) {
-                matrix[row * n + column] -= factor * matrix[step * n + column];
-            }
-            for (column = 0; column < m && factor != 0; column++) {
-                sides[row * m + column] -= factor * sides[step * m + column];
-            }
-        }
-    }
-    return sign;
-}
-
-/* Solves an upper triangular matrix for its right sides, in place. */
-static void substitute(const struct mdf_context *context, const double *matrix, size_t n, double *sides, size_t m)
-{
-    size_t row, column, k;
-
-    for (row = n; row-- > 0;) {
-        for (k = row + 1; k < n && !mdf_should_stop_at(context, k, ROWS_BETWEEN_LOOKS); k++) {
-            for (column = 0; column < m; column++) {
-                sides[row * m + column] -= matrix[row * n + k] * sides[k * m + column];
-            }
-        }
-        for (column = 0; column < m; column++) {
-            sides[row * m + column] /= matrix[row * n + row];
-        }
-    }
-}
+#include "functions/kernel/number_routine.inc"
+#define HEEDED(stop, row) (!mdf_should_stop_at(stop, (size_t)(row), ROWS_BETWEEN_LOOKS))
+#include "functions/python/numpy/solve_routine.inc"
+#undef HEEDED
 
 /* Square matrices in the last two axes of input 0, as float64 in slot SLOT_MATRIX to be worked on; NULL with the error set. */
 static const struct mdf_value *read_matrices(struct mdf_call *call, size_t *n, size_t *n_matrices)
@@ -226,18 +167,65 @@ static const struct mdf_value *read_matrices(struct mdf_call *call, size_t *n, s
     return array;
 }
 
-static bool refuse_singular(struct mdf_call *call)
+#define SINGULAR "the matrix is singular"
+
+/* solve_routine.inc; `m`: right sides, 0: determinants are asked for. */
+static bool plan_solved(struct mdf_call *call, int64_t m, struct mdf_routine_plan *plan)
 {
-    return mdf_call_error(call, MDF_VALUE, "the matrix is singular");
+    const struct mdf_value *array = call->inputs[0], *sides = mdf_call_input(call, 1);
+    int64_t n;
+
+    if (array->kind != MDF_KIND_TENSOR || array->rank < 2 || !mdf_routine_room(plan, 6, 0) ||
+        !mdf_routine_kind(array, MDF_DTYPE_NONE, &plan->whole[3]) || !mdf_routine_kind(sides, MDF_DTYPE_NONE, &plan->whole[4]) ||
+        !mdf_routine_kind(call->outputs[0], MDF_DTYPE_NONE, &plan->whole[5])) {
+        return false;
+    }
+    n = mdf_value_shape(array)[array->rank - 1];
+    plan->function = "solved";
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = (int64_t)mdf_axes_product(mdf_value_shape(array), 0, array->rank - 2u);
+    plan->whole[1] = n;
+    plan->whole[2] = m;
+    plan->work_bytes = (size_t)(n * (n + m)) * sizeof(double);
+    return n > 0;
 }
+
+static bool plan_det(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    return plan_solved(call, 0, plan);
+}
+
+static bool plan_inv(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *array = call->inputs[0];
+
+    return array->rank > 0 && plan_solved(call, mdf_value_shape(array)[array->rank - 1], plan);
+}
+
+static bool plan_solve(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *sides = call->inputs[1];
+
+    return sides->rank > 0 && plan_solved(call, sides->rank == 1 ? 1 : mdf_value_shape(sides)[sides->rank - 1], plan) &&
+           plan->whole[2] > 0;
+}
+
+static mdf_routine_function solved_function(const struct mdf_routine_plan *plan)
+{
+    enum { MOST_ROWS = 16 };
+
+    return plan->whole[0] == 1 && plan->whole[1] <= MOST_ROWS && plan->whole[2] <= MOST_ROWS ? mdf_solved : NULL;
+}
+
+#define SOLVE_ROUTINE(plan_of, what) (&(const struct mdf_routine){plan_of, .why = what, .lists = 3, .function = solved_function})
 
 /* As numpy: by way of the logarithm of the diagonal. */
 static bool run_det(struct mdf_call *call)
 {
-    size_t n, n_matrices, i, k;
+    size_t n, n_matrices, i;
     const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
     struct mdf_value *slots = mdf_python_slots(call);
-    double *results, *matrix;
+    double *results;
 
     if (array == NULL || slots == NULL) {
         return false;
@@ -245,16 +233,7 @@ static bool run_det(struct mdf_call *call)
     results = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank - 2,
                               mdf_value_shape(array));
     for (i = 0; results != NULL && i < n_matrices; i++) {
-        int sign;
-        double logarithm = 0;
-
-        matrix = (double *)slots[SLOT_MATRIX].data + i * n * n;
-        sign = eliminate(call->context, matrix, n, NULL, 0);
-        for (k = 0; k < n && sign != 0; k++) {
-            sign = matrix[k * n + k] < 0 ? -sign : sign;
-            logarithm += log(fabs(matrix[k * n + k]));
-        }
-        results[i] = sign == 0 ? 0 : sign * exp(logarithm);
+        results[i] = mdf_determined((double *)slots[SLOT_MATRIX].data + i * n * n, (int64_t)n, call->context);
     }
     return results != NULL && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
 }
@@ -268,10 +247,10 @@ static bool solve_all(struct mdf_call *call, size_t n, size_t n_matrices, size_t
     for (i = 0; n > 0 && i < n_matrices; i++) {
         double *matrix = (double *)slots[SLOT_MATRIX].data + i * n * n, *sides = (double *)slots[SLOT_RESULTS].data + i * n * m;
 
-        if (eliminate(call->context, matrix, n, sides, m) == 0) {
-            return refuse_singular(call);
+        if (mdf_triangular(matrix, (int64_t)n, sides, (int64_t)m, call->context) == 0) {
+            return mdf_call_error(call, MDF_VALUE, SINGULAR);
         }
-        substitute(call->context, matrix, n, sides, m);
+        mdf_substitute(matrix, (int64_t)n, sides, (int64_t)m, call->context);
     }
     return true;
 }
@@ -420,13 +399,13 @@ const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
              "math.inf and is_vector else numpy.min(size, x2) if x1 == -math.inf and is_vector else numpy.sum(size ** x1, x2) ** "
              "(1 / x1) if is_vector and x1 != 0 else gradient.refuse('this norm'), y.shape)",
              NULL})),
-    MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a",
+    MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a", .routine = SOLVE_ROUTINE(plan_det, NULL),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})),
-    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a",
+    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a", .routine = SOLVE_ROUTINE(plan_inv, SINGULAR),
                  .derivatives =
                      MDF_DERIVATIVES({0, "-numpy.matmul(gradient.turn(y, True), numpy.matmul(dy, gradient.turn(y, True)))"})),
-    MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b",
+    MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b", .routine = SOLVE_ROUTINE(plan_solve, SINGULAR),
                  .derivatives = MDF_DERIVATIVES(
                      {0, "-numpy.matmul(gradient.column(" BACK "), gradient.turn(gradient.column(y), True))"}, {1, BACK})),
     MDF_FUNCTION("numpy.linalg.matrix_power", run_matrix_power, 0, "a n",

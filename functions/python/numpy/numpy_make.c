@@ -471,14 +471,14 @@ static bool run_type(struct mdf_call *call)
     return !lost_value(given, mdf_call_target(call, 0)) || mdf_call_error(call, MDF_VALUE, "the number is out of bounds");
 }
 
-#define TYPE_ROW(name)                                                                                      \
-    {                                                                                                       \
-        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=", .derivatives = mdf_derivatives_flat \
+#define TYPE_ROW(name, ...)                                                         \
+    {                                                                               \
+        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=", __VA_ARGS__ \
     }
-#define REAL_ROW(name)                                                                                            \
-    {                                                                                                             \
-        name, 0, 0, run_type, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, "x=", .derivatives = MDF_DERIVATIVES({0, "dy"}) \
-    }
+/* Of whole numbers that may have fewer bits than what is given: a number of Python's that does not fit is an error. */
+#define SHORT_ROW(name) TYPE_ROW(name, .derivatives = mdf_derivatives_flat)
+#define LONG_ROW(name) TYPE_ROW(name, .derivatives = mdf_derivatives_flat, .move = MDF_MOVE(1, .in_order = true))
+#define REAL_ROW(name) TYPE_ROW(name, .derivatives = MDF_DERIVATIVES({0, "dy"}), .move = MDF_MOVE(1, .in_order = true))
 
 const struct mdf_operator mdf_operators_python_numpy_make[] = {
     MDF_FUNCTION("numpy.array", run_array, 0, "object dtype= copy=* order=C|K|A|F subok=* ndmin=>operator.with_axes",
@@ -497,6 +497,7 @@ const struct mdf_operator mdf_operators_python_numpy_make[] = {
     MDF_FUNCTION("numpy.conjugate", run_conjugate, MDF_OPERATOR_METHOD, "x", .move = MDF_MOVE(1),
                  .derivatives = MDF_DERIVATIVES({0, "dy"})),
     MDF_FUNCTION("numpy.astype", run_array, MDF_OPERATOR_METHOD, "x dtype order=C|K|A|F casting=unsafe subok=* copy=*",
+                 .move = MDF_MOVE(1, .in_order = true),
                  .derivatives =
                      MDF_DERIVATIVES({0, "dy if numpy.asarray(0.5).astype(x1) != 0 else dy * 0.0"}, {MDF_DERIVATIVE_ANY, NULL})),
     MDF_FUNCTION("numpy.zeros", run_zeros, 0, "shape dtype= order=C|K|A|F", .derivatives = mdf_derivatives_flat),
@@ -538,21 +539,21 @@ const struct mdf_operator mdf_operators_python_numpy_make[] = {
     REAL_ROW("numpy.double"),
     REAL_ROW("numpy.single"),
     REAL_ROW("numpy.half"),
-    TYPE_ROW("numpy.int64"),
-    TYPE_ROW("numpy.int32"),
-    TYPE_ROW("numpy.int16"),
-    TYPE_ROW("numpy.int8"),
-    TYPE_ROW("numpy.uint64"),
-    TYPE_ROW("numpy.uint32"),
-    TYPE_ROW("numpy.uint16"),
-    TYPE_ROW("numpy.uint8"),
-    TYPE_ROW("numpy.int_"),
-    TYPE_ROW("numpy.intp"),
-    TYPE_ROW("numpy.intc"),
-    TYPE_ROW("numpy.longlong"),
-    TYPE_ROW("numpy.uint"),
-    TYPE_ROW("numpy.bool_"),
-    TYPE_ROW("numpy.bool"),
+    LONG_ROW("numpy.int64"),
+    SHORT_ROW("numpy.int32"),
+    SHORT_ROW("numpy.int16"),
+    SHORT_ROW("numpy.int8"),
+    SHORT_ROW("numpy.uint64"),
+    SHORT_ROW("numpy.uint32"),
+    SHORT_ROW("numpy.uint16"),
+    SHORT_ROW("numpy.uint8"),
+    LONG_ROW("numpy.int_"),
+    LONG_ROW("numpy.intp"),
+    SHORT_ROW("numpy.intc"),
+    LONG_ROW("numpy.longlong"),
+    SHORT_ROW("numpy.uint"),
+    LONG_ROW("numpy.bool_"),
+    LONG_ROW("numpy.bool"),
     {NULL}};
 
 const struct mdf_operator *mdf_python_full_like(void)

@@ -312,10 +312,10 @@ static bool plan_correlate(struct mdf_call *call, struct mdf_routine_plan *plan)
     return plan_convolution(call, true, "valid", plan);
 }
 
-#define CONVOLUTION(plan)                                            \
-    .routine = &(const struct mdf_routine)                           \
-    {                                                                \
-        plan, .takes_halves = true, .function = convolution_function \
+#define CONVOLUTION(plan)                                                        \
+    .routine = &(const struct mdf_routine)                                       \
+    {                                                                            \
+        plan, .takes_halves = true, .lists = 3, .function = convolution_function \
     }
 
 static bool run_convolve(struct mdf_call *call)

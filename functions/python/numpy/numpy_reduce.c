@@ -390,6 +390,10 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .fold = &place_of_smallest,
                  .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
-    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims=", .derivatives = MDF_DERIVATIVES({0, SHARE})),
+    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0,
+                 "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true, .skips_nan = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
+    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0,
+                 "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true, .skips_nan = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
     {NULL}};

@@ -221,7 +221,7 @@ static bool plan_argsort(struct mdf_call *call, struct mdf_routine_plan *plan)
 }
 
 #define ORDER_ROUTINE(plan) \
-    (&(const struct mdf_routine){plan, .by_axis = true, .takes_halves = true, .function = mdf_in_order_function})
+    (&(const struct mdf_routine){plan, .by_axis = true, .takes_halves = true, .lists = 1, .function = mdf_in_order_function})
 
 /* ------------------------------------------------------------------ running sums and products */
 
@@ -328,7 +328,7 @@ static bool plan_cumprod(struct mdf_call *call, struct mdf_routine_plan *plan)
     return plan_running(call, true, plan);
 }
 
-#define RUNNING_ROUTINE(plan) (&(const struct mdf_routine){plan, .by_axis = true, .takes_result_type = true})
+#define RUNNING_ROUTINE(plan) (&(const struct mdf_routine){plan, .by_axis = true, .lists = 1, .takes_result_type = true})
 
 static const struct mdf_meaning_scan running_product = {
     "before:first", "item:items", (const struct mdf_meaning_step[]){{"product", "before * item", NULL}, {NULL, NULL, NULL}},

@@ -1,6 +1,6 @@
-/* numpy_select.c - numpy's choices and roundings, element by element: where select clip round nan_to_num.
+/* numpy_select.c - numpy's choices and roundings, element by element: where select clip round.
  *
- * Source: numpy 2.4, "where", "clip", "round", "nan_to_num". */
+ * Source: numpy 2.4, "where", "clip", "round". */
 #include "functions/elements/element.h"
 #include "functions/elements/where.h"
 #include "functions/python/ufunc.h"
@@ -175,40 +175,6 @@ static bool run_round(struct mdf_call *call)
            mdf_ufunc_round(call, mdf_call_target(call, 0), array, decimals);
 }
 
-/* ------------------------------------------------------------------ nan_to_num */
-
-struct replacements {
-    double nan, positive, negative; /* NaN: the largest and lowest numbers of the type */
-};
-
-#define OPERATION replace
-#define SETTINGS struct replacements
-#define PREPARE                                                                                                              \
-    ELEMENT largest = given->positive == given->positive ? (ELEMENT)given->positive : MATH(nextafter)((ELEMENT)INFINITY, 0); \
-    ELEMENT lowest = given->negative == given->negative ? (ELEMENT)given->negative : -MATH(nextafter)((ELEMENT)INFINITY, 0);
-#define UNARY(x) x != x ? (ELEMENT)given->nan : isinf(x) ? (x > 0 ? largest : lowest) : x
-#include "functions/elements/loops/elementwise_reals.inc"
-#include "functions/elements/loops/elementwise_end.inc"
-
-#define OPERATION replace
-#define UNARY(x) x
-#include "functions/elements/loops/elementwise_bool.inc"
-#include "functions/elements/loops/elementwise_signed.inc"
-#include "functions/elements/loops/elementwise_unsigned.inc"
-#include "functions/elements/loops/elementwise_end.inc"
-
-static const struct mdf_operation replacing_operation = {
-    .loops = {MDF_LOOPS_REALS(replace), MDF_LOOPS_INTEGERS(replace), MDF_LOOPS_BOOL(replace)}};
-static const struct mdf_ufunc replace = {&replacing_operation, MDF_UFUNC_SHARED, 1};
-
-static bool run_nan_to_num(struct mdf_call *call)
-{
-    struct replacements replacements = {0, 0, 0};
-
-    return mdf_python_real(call, 2, 0, &replacements.nan) && mdf_python_real(call, 3, (double)NAN, &replacements.positive) &&
-           mdf_python_real(call, 4, (double)NAN, &replacements.negative) && mdf_ufunc_call(call, &replace, &replacements);
-}
-
 /* Limits have two names each. */
 static const struct mdf_derivative clip_derivatives[] = {{0, "dy * (x0 == y)"},
                                                          {1, "dy * ((x0 < x1) & (y == x1))"},
@@ -224,8 +190,4 @@ const struct mdf_operator mdf_operators_python_numpy_select[] = {
                  .form = MDF_FORM_BOUNDS, .nodes = "Min(Max(Min(Max(a, b), c), d), e)", .called = " clamp "),
     MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest), .form = MDF_FORM_DECIMALS),
     MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest), .form = MDF_FORM_DECIMALS),
-    MDF_FUNCTION("numpy.nan_to_num", run_nan_to_num, 0, "x copy= nan= posinf= neginf=",
-                 .derivatives =
-                     MDF_DERIVATIVES({0, "dy * numpy.isfinite(x0)"}, {2, "dy * (x0 != x0)"}, {3, "dy * (x0 == math.inf)"},
-                                     {4, "dy * (x0 == -math.inf)"}, {MDF_DERIVATIVE_ANY, NULL})),
     {NULL}};

@@ -212,16 +212,6 @@ static bool find_fractions(struct mdf_call *call, double whole, bool skips_nan)
     return fractions != NULL && reduce_to_quantiles(call, &quantiles, array, 2, keeps_axes);
 }
 
-static bool run_percentile(struct mdf_call *call)
-{
-    return find_fractions(call, 100, false);
-}
-
-static bool run_quantile(struct mdf_call *call)
-{
-    return find_fractions(call, 1, false);
-}
-
 static bool run_nan_percentile(struct mdf_call *call)
 {
     return find_fractions(call, 100, true);
@@ -383,6 +373,8 @@ static int64_t count_below(const uint64_t *keys, size_t n, uint64_t key, bool eq
     return (int64_t)low;
 }
 
+#define FALLING_BINS "the bins must rise or fall from first to last"
+
 enum search {
     EQUAL_BELOW = 1, /* what equals a value counts as below it */
     MAY_FALL = 2     /* the array may be ordered the other way round */
@@ -429,7 +421,7 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     keys = values == NULL ? NULL : keys_of(call, array, SLOT_KEYS);
     falls = keys != NULL && (how & MAY_FALL) != 0 ? make_rising(keys, array->length) : 0;
     if (falls < 0) {
-        return mdf_call_error(call, MDF_VALUE, "the bins must rise or fall from first to last");
+        return mdf_call_error(call, MDF_VALUE, FALLING_BINS);
     }
     wanted = keys == NULL ? NULL : keys_of(call, values, SLOT_ORDER);
     places = wanted == NULL ? NULL
@@ -443,31 +435,99 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     return places != NULL;
 }
 
-static bool run_searchsorted(struct mdf_call *call)
+/* order_routine.inc; `at`: which input the ordered array is. */
+static bool plan_search(struct mdf_call *call, size_t at, unsigned how, struct mdf_routine_plan *plan)
 {
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *side = mdf_python_given(call, 2);
-    const struct mdf_value *values = array == NULL ? NULL : mdf_python_input_array(call, 1, MDF_SLOT_OPERANDS + 1);
+    const struct mdf_value *const operands[2] = {call->inputs[at], call->inputs[1 - at]};
+    bool is_real = mdf_dtype_kind((mdf_dtype)operands[0]->dtype) == 'f' || mdf_dtype_kind((mdf_dtype)operands[1]->dtype) == 'f';
+    size_t i;
+
+    if (operands[0]->kind != MDF_KIND_TENSOR || operands[0]->rank != 1 || operands[1]->kind != MDF_KIND_TENSOR ||
+        (operands[0]->dtype != operands[1]->dtype && !is_real) || !mdf_routine_room(plan, 7, 0)) {
+        return false;
+    }
+    plan->dtype = mdf_ufunc_dtype(call, MDF_UFUNC_COMPARED, 2, operands);
+    plan->function = "searched";
+    plan->whole[0] = (int64_t)operands[0]->length;
+    plan->whole[1] = (int64_t)operands[1]->length;
+    plan->whole[2] = (how & EQUAL_BELOW) != 0;
+    plan->whole[3] = (how & MAY_FALL) != 0;
+    plan->whole[4] = (int64_t)at;
+    for (i = 0; i < 2; i++) { /* whole numbers past 2^53 would be others */
+        if (call->inputs[i]->dtype != (uint8_t)plan->dtype &&
+            ((plan->dtype != MDF_DTYPE_FLOAT64 && plan->dtype != MDF_DTYPE_FLOAT32) ||
+             !mdf_routine_kind(call->inputs[i], MDF_DTYPE_NONE, &plan->whole[5 + i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_how_known(struct mdf_call *call)
+{
+    const struct mdf_value *how = mdf_python_given(call, 2);
+
+    return how == NULL || how->data != NULL;
+}
+
+static bool read_side(struct mdf_call *call, unsigned *how)
+{
+    const struct mdf_value *side = mdf_python_given(call, 2);
     size_t length;
     const char *text = side == NULL ? "left" : mdf_python_text(side, &length);
 
-    if (values == NULL) {
-        return false;
-    }
     if (strcmp(text, "left") != 0 && strcmp(text, "right") != 0) {
         return mdf_call_error(call, MDF_VALUE, "the side is 'left' or 'right'");
     }
-    return search(call, array, values, text[0] == 'r' ? EQUAL_BELOW : 0);
+    *how = text[0] == 'r' ? EQUAL_BELOW : 0;
+    return true;
+}
+
+static bool read_right(struct mdf_call *call, unsigned *how)
+{
+    bool right;
+
+    if (!mdf_python_truth(call, 2, false, &right)) {
+        return false;
+    }
+    *how = MAY_FALL | (right ? 0 : EQUAL_BELOW);
+    return true;
+}
+
+static bool run_searchsorted(struct mdf_call *call)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+    const struct mdf_value *values = array == NULL ? NULL : mdf_python_input_array(call, 1, MDF_SLOT_OPERANDS + 1);
+    unsigned how = 0;
+
+    return values != NULL && read_side(call, &how) && search(call, array, values, how);
+}
+
+static bool plan_searchsorted(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    unsigned how = 0;
+
+    return is_how_known(call) && read_side(call, &how) && plan_search(call, 0, how, plan);
 }
 
 static bool run_digitize(struct mdf_call *call)
 {
     const struct mdf_value *values = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1);
     const struct mdf_value *bins = values == NULL ? NULL : mdf_python_input_array(call, 1, MDF_SLOT_OPERANDS);
-    bool right;
+    unsigned how = 0;
 
-    return bins != NULL && mdf_python_truth(call, 2, false, &right) &&
-           search(call, bins, values, MAY_FALL | (right ? 0 : EQUAL_BELOW));
+    return bins != NULL && read_right(call, &how) && search(call, bins, values, how);
 }
+
+static bool plan_digitize(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    unsigned how = 0;
+
+    return is_how_known(call) && read_right(call, &how) && plan_search(call, 1, how, plan);
+}
+
+#define SEARCH_ROUTINE(plan, why_not) \
+    (&(const struct mdf_routine){plan, .why = why_not, .takes_halves = true, .lists = 3, .function = mdf_searched_function})
 
 /* ------------------------------------------------------------------ interpolation, counting */
 
@@ -605,25 +665,8 @@ static bool run_bincount(struct mdf_call *call)
     return !weighted || mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
 }
 
-/* Between the two elements nearest to a share, 0 to 1, of the elements in their order. */
-#define QUANTILE_MEANING(share)                                                                                                 \
-    MDF_MEANING("result", NULL,                                                                                                 \
-                {"ordered", "numpy.sort(numpy.ravel(x0) if x2 is None else numpy.moveaxis(x0, x2, 0), 0)", NULL},               \
-                {"at", share " * (ordered.shape[0] - 1)", NULL}, {"low", "numpy.floor(at)", NULL},                              \
-                {"part",                                                                                                        \
-                 "numpy.reshape(at - low, [s for s in numpy.asarray(at).shape] + [1] * (ordered.ndim - 1)) if x3 is None else " \
-                 "gradient.refuse('quantiles of another method')",                                                              \
-                 NULL},                                                                                                         \
-                {"below", "numpy.take(ordered, numpy.astype(low, 'int64'), 0)", NULL},                                          \
-                {"above", "numpy.take(ordered, numpy.astype(numpy.minimum(low + 1, ordered.shape[0] - 1), 'int64'), 0)", NULL}, \
-                {"result", "numpy.reshape(below + (above - below) * part, y.shape)", NULL})
-
 const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
     MDF_FUNCTION("numpy.nanmedian", run_nan_median, 0, "a axis= keepdims="),
-    MDF_FUNCTION("numpy.percentile", run_percentile, 0,
-                 "a q axis= method= keepdims=", .meaning = QUANTILE_MEANING("(numpy.asarray(x1) / 100)")),
-    MDF_FUNCTION("numpy.quantile", run_quantile, 0,
-                 "a q axis= method= keepdims=", .meaning = QUANTILE_MEANING("numpy.asarray(x1)")),
     MDF_FUNCTION("numpy.nanpercentile", run_nan_percentile, 0, "a q axis= method= keepdims="),
     MDF_FUNCTION("numpy.nanquantile", run_nan_quantile, 0, "a q axis= method= keepdims="),
     MDF_FUNCTION("numpy.unique", run_unique, 0, "ar return_index= return_inverse= return_counts=",
@@ -631,8 +674,10 @@ const struct mdf_operator mdf_operators_python_numpy_statistics[] = {
                      MDF_DERIVATIVES({0, "numpy.reshape(numpy.matmul(dy, 1.0 * (numpy.expand_dims(y, 1) == numpy.ravel(x0)) / "
                                          "numpy.sum(numpy.expand_dims(y, 1) == numpy.ravel(x0), 1, keepdims=True)), x0.shape)"},
                                      {MDF_DERIVATIVE_ANY, NULL})),
-    MDF_FUNCTION("numpy.searchsorted", run_searchsorted, 0, "a v side=", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.digitize", run_digitize, 0, "x bins right=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.searchsorted", run_searchsorted, 0, "a v side=", .routine = SEARCH_ROUTINE(plan_searchsorted, NULL),
+                 .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("numpy.digitize", run_digitize, 0, "x bins right=", .routine = SEARCH_ROUTINE(plan_digitize, FALLING_BINS),
+                 .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.interp", run_interp, 0, "x xp fp left= right=", .form = MDF_FORM_INTERPOLATE,
                  .meaning = MDF_MEANING(
                      "result", NULL, {"at", "numpy.clip(numpy.searchsorted(x1, x0, 'right') - 1, 0, x1.size - 2)", NULL},

@@ -13,6 +13,7 @@
 #include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/machine/emit.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -468,6 +469,27 @@ static uint8_t find_shift(struct folding *folding, uint8_t x)
     return draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
 }
 
+/* What is NaN becomes what changes no extreme; *any: whether some element is a number. */
+static uint8_t skip_nan(struct folding *folding, enum mdf_nest_fold fold, uint8_t x, uint8_t *any)
+{
+    mdf_dtype dtype = (mdf_dtype)folding->draft->steps[x].step.dtype;
+    uint8_t in[MDF_MAX_OPERANDS] = {apply(folding, MDF_ELEMENT(equal), x, x), x};
+
+    *any = fold_axes(folding, MDF_NEST_MAXIMUM, draft_cast(folding->draft, in[0], MDF_DTYPE_INT32),
+                     (struct row_order){1, MDF_NEST_IN_LANES, true});
+    in[2] = add_constant(folding, dtype, fold == MDF_NEST_LARGEST || fold == MDF_NEST_MAXIMUM ? -INFINITY : INFINITY);
+    return draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
+}
+
+/* NaN where no element is a number. */
+static uint8_t nan_unless(struct folding *folding, uint8_t any, uint8_t x)
+{
+    uint8_t in[MDF_MAX_OPERANDS] = {draft_cast(folding->draft, any, MDF_DTYPE_BOOL), x};
+
+    in[2] = add_constant(folding, (mdf_dtype)folding->draft->steps[x].step.dtype, (double)NAN);
+    return draft_apply(folding->lowering, folding->draft, MDF_ELEMENT(select), in);
+}
+
 static uint8_t finish_total(struct folding *folding, const struct fold_rule *rule, uint8_t total, uint8_t shift)
 {
     mdf_dtype dtype = (mdf_dtype)folding->draft->steps[total].step.dtype;
@@ -490,7 +512,8 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
     const struct mdf_element *term = rule->of->way->term;
     struct row_order order = {1, MDF_NEST_IN_LANES, true};
     bool is_shifted = dtype == MDF_DTYPE_UINT64 && is_extreme(rule) && !rule->of->truths;
-    uint8_t shift = 0;
+    bool skips_nan = rule->of->skips_nan && mdf_dtype_kind(dtype) == 'f';
+    uint8_t shift = 0, any = 0;
 
     if (!mdf_nest_has_fold(rule->fold, total)) {
         draft->has_failed = true;
@@ -519,7 +542,9 @@ static uint8_t fold_numbers(struct folding *folding, const struct fold_rule *rul
         in = apply(folding, term, in, 0);
     }
     in = rule->of->shifts ? draft_cast(draft, in, total) : in;
+    in = skips_nan ? skip_nan(folding, rule->fold, in, &any) : in;
     in = finish_total(folding, rule, fold_axes(folding, rule->fold, in, order), shift);
+    in = skips_nan ? nan_unless(folding, any, in) : in;
     in = is_shifted ? apply(folding, MDF_ELEMENT(add), in, add_constant(folding, total, -0x1p63)) : in;
     if (mdf_dtype_kind(dtype) != 'f' && mdf_dtype_kind((mdf_dtype)draft->steps[in].step.dtype) == 'f' &&
         mdf_dtype_kind(result) != 'f') {
