@@ -512,6 +512,7 @@ bool lowering_add_columns(struct lowering *lowering);
 
 /* --- nests/lower_narrow.c: whole numbers of 32 bits in place of wider ones. */
 bool lowering_narrow_wholes(struct lowering *lowering);
+bool lowering_narrow_known(struct lowering *lowering);
 
 /* --- lower_routine.c: calls in loops that a function of plain C does with less than their kernels take. */
 bool lowering_find_routines(struct lowering *lowering);

@@ -426,9 +426,9 @@ static size_t first_axis(const struct mdf_nest_tiles *tiles)
 }
 
 /* The element that an index adds; false: there is none. */
-static bool find_item(const struct mdf_nest_view *view, const char *index, int64_t *item)
+static bool find_item(const struct position *position, const struct mdf_nest_view *view, const char *index, int64_t *item)
 {
-    memcpy(item, index, sizeof *item);
+    *item = mdf_nest_whole_at(index, (mdf_dtype)position->nest->steps[view->at].dtype);
     *item += *item < 0 ? view->at_limit : 0;
     return *item >= 0 && *item < view->at_limit;
 }
@@ -440,13 +440,14 @@ static bool gather(const struct position *position, size_t i)
     const struct tile *index = &position->tiles->registers[step->view.at], *tile = &position->tiles->registers[i];
     size_t size = mdf_dtype_size((mdf_dtype)step->dtype), n = count_elements(position, tile), first = first_axis(position->tiles);
     size_t repeats = count_inner(tile, index), at[MDF_NEST_MOST_AXES] = {0}, element, axis;
+    size_t index_size = mdf_dtype_size((mdf_dtype)position->nest->steps[step->view.at].dtype);
     const char *place = view_place(position, &step->view, size);
     int64_t item;
 
     for (element = 0; element < n; element++) {
         int64_t offset = 0;
 
-        if (!find_item(&step->view, index->at + (index->spread ? 0 : element / repeats * sizeof item), &item)) {
+        if (!find_item(position, &step->view, index->at + (index->spread ? 0 : element / repeats * index_size), &item)) {
             return false;
         }
         for (axis = first; axis < step->level; axis++) {
@@ -474,7 +475,7 @@ static bool load(const struct position *position, size_t i)
         return gather(position, i);
     }
     if (step->view.at != MDF_NEST_NONE) {
-        if (!find_item(&step->view, position->tiles->registers[step->view.at].at, &item)) {
+        if (!find_item(position, &step->view, position->tiles->registers[step->view.at].at, &item)) {
             return false;
         }
         place += item * step->view.at_stride * (int64_t)size;

@@ -48,7 +48,7 @@ enum mdf_nest_fold {
     MDF_NEST_MINIMUM,  /* the same with the highest and x < t */
     MDF_NEST_LARGEST,  /* as MAXIMUM, but of several NaN the first stays: x > t || (x != x && t == t) ? x : t */
     MDF_NEST_SMALLEST, /* the same with x < t */
-    /* reals, int32, int64, the result is int64: the index, over the one axis folded, of the first largest element; with NaN in
+    /* reals, int32, int64, the result is int64 or int32: the index, over the one axis folded, of the first largest element; with NaN in
      * the row, of the first NaN: begins with element 0; x > t || (x != x && t == t) takes x */
     MDF_NEST_FIRST_MAXIMUM,
     MDF_NEST_FIRST_MINIMUM, /* x < t || ... */
@@ -81,7 +81,7 @@ struct mdf_nest_view {
     mdf_lowered_id id;                   /* an array, or a scalar, whose strides are 0 */
     int64_t first;                       /* offset in elements, of the point whose indices are 0 */
     int64_t strides[MDF_NEST_MOST_AXES]; /* by axis; 0: the same element; negative: backwards */
-    /* Of a LOAD: an int64 register, of the step's level or below, whose value times at_stride is added; from -at_limit to
+    /* Of a LOAD: a register of int64 or int32, of the step's level or below, whose value times at_stride is added; from -at_limit to
      * at_limit - 1, where at_limit is added to a negative one first; else the lowered form bails out. NONE: there is no such
      * thing. */
     uint8_t at;

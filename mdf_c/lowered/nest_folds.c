@@ -123,10 +123,40 @@ static void sum_terms(const struct mdf_nest_step *step, const struct mdf_nest_ro
     }
 }
 
+/* Indices as int32. */
+static void find_narrow_places(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, int32_t *places)
+{
+    size_t row_bytes = rows->n_row * mdf_dtype_size((mdf_dtype)step->operand_dtype), i;
+    int64_t place;
+
+    for (i = 0; i < rows->n; i++) {
+        folds_of((mdf_dtype)step->operand_dtype)[step->fold](1, rows->n_row, 1, (const char *)rows->elements + i * row_bytes,
+                                                             &place);
+        places[i] = (int32_t)place;
+    }
+}
+
+int64_t mdf_nest_whole_at(const char *element, mdf_dtype dtype)
+{
+    int32_t narrow;
+    int64_t wide;
+
+    if (dtype == MDF_DTYPE_INT32) {
+        memcpy(&narrow, element, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, element, sizeof wide);
+    return wide;
+}
+
 void mdf_nest_fold_rows(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, void *totals)
 {
     size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), i;
 
+    if (step->fold >= MDF_NEST_FIRST_MAXIMUM && step->dtype == MDF_DTYPE_INT32) {
+        find_narrow_places(step, rows, totals);
+        return;
+    }
     if (step->has_start || step->is_fused || step->order == MDF_NEST_IN_DEPTHS) {
         sum_terms(step, rows, totals);
         return;

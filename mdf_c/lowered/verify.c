@@ -79,6 +79,12 @@ static bool have_one_form(const struct verification *verification, mdf_lowered_i
 
 /* ------------------------------------------------------------------ nests */
 
+/* What indices are. */
+static bool is_whole(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_INT32;
+}
+
 /* The lowest and the highest offset that a view comes to, at one index of the open axis. */
 static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, int64_t *low, int64_t *high)
 {
@@ -180,7 +186,7 @@ static bool verify_view(struct verification *verification, const struct mdf_lowe
     }
     if (step->view.at != MDF_NEST_NONE &&
         (step->kind == MDF_NEST_STORE || step->view.at >= i || nest->steps[step->view.at].kind == MDF_NEST_STORE ||
-         nest->steps[step->view.at].level > step->level || nest->steps[step->view.at].dtype != MDF_DTYPE_INT64 ||
+         nest->steps[step->view.at].level > step->level || !is_whole(nest->steps[step->view.at].dtype) ||
          step->view.at_limit < 1)) {
         return fail(verification, op, "an index that is none");
     }
@@ -259,7 +265,7 @@ static bool verify_fold(struct verification *verification, const struct mdf_lowe
     size_t n_axes = op->of.nest->steps[step->in[0]].level - (size_t)step->level;
 
     return (mdf_nest_has_fold((enum mdf_nest_fold)step->fold, (mdf_dtype)step->operand_dtype) &&
-            step->dtype == (is_place ? MDF_DTYPE_INT64 : step->operand_dtype) && step->lanes > 0 &&
+            (is_place ? is_whole(step->dtype) : step->dtype == step->operand_dtype) && step->lanes > 0 &&
             (step->lanes & (step->lanes - 1)) == 0 && has_order(op->of.nest, step) && verify_terms(op->of.nest, step) &&
             (n_axes == 1 || (step->lanes == 1 && step->order == MDF_NEST_IN_LANES && !is_place))) ||
            fail(verification, op, "a fold that there is not");

@@ -270,17 +270,18 @@ static void take_index(struct nest_code *code, const struct nest_node *node)
     uint8_t total = operand_register(code, node, 0), element = operand_register(code, node, 1);
     uint8_t place = operand_register(code, node, 2), count = operand_register(code, node, 3);
     bool is_narrow = mdf_dtype_size((mdf_dtype)step->operand_dtype) == 4;
+    bool has_narrow_place = step->dtype == MDF_DTYPE_INT32;
 
     emit_better(code, step, total, element);
     assemble_vector_with_number(assembler, is_narrow ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES,
                                 nest_vector_size(code, step->operand_dtype), total, total, in_register(element),
                                 SCRATCH_REAL << 4);
-    if (is_narrow) {
+    if (is_narrow && !has_narrow_place) {
         assemble_vector(assembler, VECTOR_EXTEND_INTS, nest_vector_size(code, MDF_DTYPE_INT64), SCRATCH_REAL, 0,
                         in_register(SCRATCH_REAL));
     }
-    assemble_vector_with_number(assembler, VECTOR_BLEND_DOUBLES, nest_vector_size(code, MDF_DTYPE_INT64), place, place,
-                                in_register(count), SCRATCH_REAL << 4);
+    assemble_vector_with_number(assembler, has_narrow_place ? VECTOR_BLEND_FLOATS : VECTOR_BLEND_DOUBLES,
+                                nest_vector_size(code, step->dtype), place, place, in_register(count), SCRATCH_REAL << 4);
     write_back(code, &code->nodes[node->in[0]], total);
     write_back(code, &code->nodes[node->in[2]], place);
 }
@@ -338,8 +339,10 @@ static void emit_count(struct nest_code *code, const struct nest_node *node)
 {
     uint8_t number = operand_register(code, node, 0);
 
-    assemble_vector(nest_assembler(code), VECTOR_ADD_INTS_8, nest_vector_size(code, MDF_DTYPE_INT64), number, number,
-                    constant_operand(nest_assembler(code), 1, 8));
+    bool is_narrow = node->dtype == MDF_DTYPE_INT32;
+
+    assemble_vector(nest_assembler(code), is_narrow ? VECTOR_ADD_INTS : VECTOR_ADD_INTS_8, nest_vector_size(code, node->dtype),
+                    number, number, constant_operand(nest_assembler(code), 1, is_narrow ? 4 : 8));
     write_back(code, &code->nodes[node->in[0]], number);
 }
 

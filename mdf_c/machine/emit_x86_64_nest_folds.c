@@ -88,8 +88,8 @@ static size_t count_totals(const struct nest_code *code, size_t i)
 
 static uint32_t begin_index(struct nest_code *code, size_t i)
 {
-    return nest_add_node(code,
-                         (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = MDF_DTYPE_INT64, .is_index = true});
+    return nest_add_node(
+        code, (struct nest_node){.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = code->nest->steps[i].dtype, .is_index = true});
 }
 
 /* The totals begin with their first elements; the first one with what the fold begins with, as 0 and -0 differ in a sum of
@@ -154,7 +154,7 @@ static void take_index(struct nest_code *code, size_t i, size_t which, uint32_t 
     nest_add_node(code, node);
     if (is_last) {
         node = (struct nest_node){.code = NODE_COUNT, .step = (uint8_t)i, .n_in = 1, .in = {code->steps[i].count}};
-        node.dtype = MDF_DTYPE_INT64;
+        node.dtype = code->nest->steps[i].dtype;
         nest_add_node(code, node);
     }
 }

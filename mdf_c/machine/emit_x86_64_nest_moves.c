@@ -80,6 +80,12 @@ static struct machine_operand with_index(struct machine_operand operand, bool ha
     return operand;
 }
 
+/* Whether the index of a load is int32. */
+static bool has_narrow_index(const struct nest_code *code, const struct nest_node *node)
+{
+    return code->nest->steps[code->nest->steps[node->step].view.at].dtype == MDF_DTYPE_INT32;
+}
+
 /* Brings the bytes that a lane of an index stands for to rax, or bails out. */
 static void find_index(struct nest_code *code, const struct nest_node *node, uint8_t number, unsigned lane)
 {
@@ -87,15 +93,21 @@ static void find_index(struct nest_code *code, const struct nest_node *node, uin
     struct assembler *assembler = nest_assembler(code);
     machine_label done = new_label(assembler);
     size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    bool is_narrow = has_narrow_index(code, node);
+    unsigned per_half = is_narrow ? 4 : 2;
 
-    if (lane >= 2) {
+    if (lane >= per_half) {
         assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SECOND_SCRATCH_REAL), 1);
         number = SECOND_SCRATCH_REAL;
     }
-    if (lane % 2 == 0) {
-        assemble_vector(assembler, VECTOR_TO_GENERAL_8, 16, number, 0, in_register(RAX));
+    if (lane % per_half == 0) {
+        assemble_vector(assembler, is_narrow ? VECTOR_TO_GENERAL : VECTOR_TO_GENERAL_8, 16, number, 0, in_register(RAX));
     } else {
-        assemble_vector_with_number(assembler, VECTOR_EXTRACT_8, 16, number, 0, in_register(RAX), 1);
+        assemble_vector_with_number(assembler, is_narrow ? VECTOR_EXTRACT_4 : VECTOR_EXTRACT_8, 16, number, 0, in_register(RAX),
+                                    (uint8_t)(lane % per_half));
+    }
+    if (is_narrow) {
+        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));
     }
     assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
     assemble_jump_if(assembler, IF_NOT_NEGATIVE, done);
@@ -236,69 +248,101 @@ static void load_lanes(struct nest_code *code, const struct nest_node *node, uin
 static bool can_gather(const struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
-    int64_t scale = view->at_stride * (int64_t)mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)node->dtype);
+    int64_t scale = view->at_stride * (int64_t)size;
 
-    return node->active == 4 && code->shape.lanes == 4 && node->place.lane_bytes == 0 && !node->place.is_cell &&
+    return node->active == lanes && (has_narrow_index(code, node) ? size == 4 && lanes <= 8 && lanes >= 4 : lanes == 4) &&
+           node->place.lane_bytes == 0 && !node->place.is_cell &&
            (node->dtype == MDF_DTYPE_FLOAT32 || node->dtype == MDF_DTYPE_INT32 || node->dtype == MDF_DTYPE_FLOAT64 ||
             node->dtype == MDF_DTYPE_INT64) &&
            (scale == 1 || scale == 2 || scale == 4 || scale == 8);
 }
 
-/* The elements at the four indices of a register, where these are neighbours: a vector as any other. Else it goes to a label. */
+/* Instructions for whole numbers of one size. */
+struct index_codes {
+    unsigned broadcast, add, equal, greater, signs, to_general, gather_4, gather_8;
+};
+
+static const struct index_codes narrow_codes = {.broadcast = VECTOR_BROADCAST_4,
+                                                .add = VECTOR_ADD_INTS,
+                                                .equal = VECTOR_EQUAL_INTS,
+                                                .greater = VECTOR_GREATER_INTS,
+                                                .signs = VECTOR_SIGNS_OF_FLOATS,
+                                                .to_general = VECTOR_TO_GENERAL,
+                                                .gather_4 = VECTOR_GATHER_4_BY_4};
+static const struct index_codes wide_codes = {.broadcast = VECTOR_BROADCAST_8,
+                                              .add = VECTOR_ADD_INTS_8,
+                                              .equal = VECTOR_EQUAL_INTS_8,
+                                              .greater = VECTOR_GREATER_INTS_8,
+                                              .signs = VECTOR_SIGNS_OF_DOUBLES,
+                                              .to_general = VECTOR_TO_GENERAL_8,
+                                              .gather_4 = VECTOR_GATHER_4,
+                                              .gather_8 = VECTOR_GATHER_8};
+
+/* The elements at the indices of a register, where these are neighbours: a vector as any other. Else it goes to a label. */
 static void load_neighbours(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index,
                             machine_label apart)
 {
-    static const uint64_t ahead[4] = {0, 1, 2, 3};
+    static const uint64_t wide_ahead[4] = {0, 1, 2, 3}, narrow_ahead[4] = {UINT64_C(1) << 32, UINT64_C(3) << 32 | 2,
+                                                                           UINT64_C(5) << 32 | 4, UINT64_C(7) << 32 | 6};
+    bool is_narrow = has_narrow_index(code, node);
+    const struct index_codes *codes = is_narrow ? &narrow_codes : &wide_codes;
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned index_bytes = lanes * (is_narrow ? 4 : 8);
     struct machine_operand operand = operand_at(code, &node->place, 0);
 
-    assemble_vector(assembler, VECTOR_BROADCAST_8, 32, SCRATCH_REAL, 0, in_register(index));
-    assemble_vector(assembler, VECTOR_ADD_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, constant_words_operand(assembler, ahead));
-    assemble_vector(assembler, VECTOR_EQUAL_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
-    assemble_vector(assembler, VECTOR_SIGNS_OF_DOUBLES, 32, RAX, 0, in_register(SCRATCH_REAL));
-    assemble_with_number(assembler, NUMBER_COMPARE, 4, in_register(RAX), 15);
+    assemble_vector(assembler, codes->broadcast, index_bytes, SCRATCH_REAL, 0, in_register(index));
+    assemble_vector(assembler, codes->add, index_bytes, SCRATCH_REAL, SCRATCH_REAL,
+                    constant_words_operand(assembler, is_narrow ? narrow_ahead : wide_ahead));
+    assemble_vector(assembler, codes->equal, index_bytes, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
+    assemble_vector(assembler, codes->signs, index_bytes, RAX, 0, in_register(SCRATCH_REAL));
+    assemble_with_number(assembler, NUMBER_COMPARE, 4, in_register(RAX), (1 << lanes) - 1);
     assemble_jump_if(assembler, IF_NOT_EQUAL, apart);
-    assemble_vector(assembler, VECTOR_TO_GENERAL_8, 16, index, 0, in_register(RAX));
+    assemble_vector(assembler, codes->to_general, 16, index, 0, in_register(RAX)); /* below 0: above all limits, of 4 bytes too */
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX),
-                         (int32_t)(code->nest->steps[node->step].view.at_limit - 4));
+                         (int32_t)(code->nest->steps[node->step].view.at_limit - lanes));
     assemble_jump_if(assembler, IF_ABOVE, apart);
     operand.index = RAX;
     operand.scale = (uint8_t)size;
-    assemble_vector(assembler, VECTOR_LOAD, size == 4 ? 16 : 32, number, 0, operand);
+    assemble_vector(assembler, VECTOR_LOAD, size * lanes, number, 0, operand);
 }
 
-/* The elements at the four indices of a register; where one is not there, it bails out. */
+/* The elements at the indices of a register; where one is not there, it bails out. */
 static void gather(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index)
 {
     const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
+    bool is_narrow = has_narrow_index(code, node);
+    const struct index_codes *codes = is_narrow ? &narrow_codes : &wide_codes;
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned index_size = is_narrow ? 4 : 8, bytes = lanes * index_size;
     struct machine_operand operand;
     machine_label apart = new_label(assembler), done = new_label(assembler);
 
-    if (view->at_stride == 1 && view->at_limit >= 4 && view->at_limit <= INT32_MAX) {
+    if (view->at_stride == 1 && view->at_limit >= lanes && view->at_limit <= INT32_MAX) {
         load_neighbours(code, node, number, index, apart);
         assemble_jump(assembler, done);
     }
     bind_label(assembler, apart);
     /* those below 0 count from the end */
-    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
-    assemble_vector(assembler, VECTOR_GREATER_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
-    assemble_vector(assembler, VECTOR_AND, 32, SCRATCH_REAL, SCRATCH_REAL,
-                    constant_operand(assembler, (uint64_t)view->at_limit, 8));
-    assemble_vector(assembler, VECTOR_ADD_INTS_8, 32, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
-    assemble_vector(assembler, VECTOR_GREATER_INTS_8, 32, SECOND_SCRATCH_REAL, SCRATCH_REAL,
-                    constant_operand(assembler, (uint64_t)view->at_limit - 1, 8));
-    assemble_vector(assembler, VECTOR_OR, 32, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
-    assemble_vector(assembler, VECTOR_SIGNS_OF_DOUBLES, 32, RAX, 0, in_register(SECOND_SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, bytes, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, codes->greater, bytes, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
+    assemble_vector(assembler, VECTOR_AND, bytes, SCRATCH_REAL, SCRATCH_REAL,
+                    constant_operand(assembler, (uint64_t)view->at_limit, index_size));
+    assemble_vector(assembler, codes->add, bytes, SCRATCH_REAL, SCRATCH_REAL, in_register(index));
+    assemble_vector(assembler, codes->greater, bytes, SECOND_SCRATCH_REAL, SCRATCH_REAL,
+                    constant_operand(assembler, (uint64_t)view->at_limit - 1, index_size));
+    assemble_vector(assembler, VECTOR_OR, bytes, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, codes->signs, bytes, RAX, 0, in_register(SECOND_SCRATCH_REAL));
     assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
     assemble_jump_if(assembler, IF_NOT_EQUAL, code->emission->bail_out);
     operand = operand_at(code, &node->place, 0);
     operand.index = SCRATCH_REAL;
     operand.scale = (uint8_t)(view->at_stride * (int64_t)size);
-    assemble_vector(assembler, VECTOR_EQUAL_INTS, 32, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
-    assemble_vector(assembler, size == 4 ? VECTOR_GATHER_4 : VECTOR_GATHER_8, 32, number, SECOND_SCRATCH_REAL, operand);
+    assemble_vector(assembler, VECTOR_EQUAL_INTS, bytes, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL,
+                    in_register(SECOND_SCRATCH_REAL));
+    assemble_vector(assembler, size == 4 ? codes->gather_4 : codes->gather_8, bytes, number, SECOND_SCRATCH_REAL, operand);
     bind_label(assembler, done);
 }
 

@@ -242,6 +242,7 @@ enum vector_code {
     VECTOR_STORE_MASKED_4 = VECTOR_CODE(2, 1, 0, 0x2E),
     VECTOR_STORE_MASKED_8 = VECTOR_CODE(2, 1, 0, 0x2F),
     /* first: the mask, which becomes 0; the index register of the operand is one of vectors of 8 bytes */
+    VECTOR_GATHER_4_BY_4 = VECTOR_CODE(2, 1, 0, 0x90), /* indices of 4 bytes */
     VECTOR_GATHER_4 = VECTOR_CODE(2, 1, 0, 0x91),
     VECTOR_GATHER_8 = VECTOR_CODE(2, 1, 1, 0x91),
     VECTOR_TAKE_FLOATS = VECTOR_CODE(3, 1, 0, 0x0C), /* number: a bit for each lane that the second has */

@@ -539,6 +539,27 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
+/* Whole numbers are int32 where it is known between which others they lie: the same comes out, also where a sum of 64 bits wraps,
+ * and an index past the end is the same error. */
+Test(dumps, known_numbers)
+{
+    static const char model[] = "tests/data/dumps/known_numbers.yaml";
+    static char errors[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome;
+    const char *text = dump_whole("tests/data/dumps/known_numbers.yaml -n 3");
+
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT32) ||
+                  (strstr(text, "int32 = first_minimum r") != NULL && strstr(text, "int32 = sum r") != NULL &&
+                   strstr(text, "int32 = subtract r") != NULL && strstr(text, "int64 = ") == NULL),
+              "%s", text);
+    expect_same_ways("tests/data/dumps/known_numbers.yaml -g g", true);
+    expect_same_ways("tests/data/dumps/known_numbers.yaml -g far", true);
+    strcpy(errors, cli_call("mdf-run %s -g beyond -n 3 --plain", model)->errors);
+    outcome = cli_call("mdf-run %s -g beyond -n 3", model);
+    cr_expect(outcome->exit_status == 1 && errors[0] != '\0', "%s", outcome->output);
+    cr_expect_str_eq(outcome->errors, errors);
+}
+
 /* What a run puts, of two elements put at once, is handed on to the next one, and an index that has been found to be there is not
  * asked again (83 fe 0c: compare with 12). */
 Test(dumps, pairs)

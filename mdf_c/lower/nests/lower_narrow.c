@@ -2,17 +2,17 @@
  * - a sum of truths that were made numbers is their count: it is found in int32, in any order, and then made what the sum was.
  * All that it goes through are whole numbers that the sum's type has exactly, so that it has the same bits.
  * - a row of int64 that is known before (0, 1, 2, ...) is compared with a number as int32, where its elements are such: the
- * number is brought to just beyond the least or the largest of them where it lies further out, which compares alike. See
- * lowering.h. */
+ * number is brought to just beyond the least or the largest of them where it lies further out, which compares alike.
+ * What is known of other whole numbers: lower_narrow_known.c. See lowering.h. */
 #include "functions/elements/element.h"
-#include "mdf_c/lower/nests/nest_draft.h"
+#include "mdf_c/lower/nests/nest_narrow.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
 #include <string.h>
 
 /* ------------------------------------------------------------------ comparisons */
 
-static bool is_comparison(const struct mdf_nest_step *step)
+bool narrow_is_comparison(const struct mdf_nest_step *step)
 {
     return step->kind == MDF_NEST_ELEMENT && step->operand_dtype == MDF_DTYPE_INT64 && step->code >= MDF_LOWERED_EQUAL &&
            step->code <= MDF_LOWERED_GREATER_EQUAL;
@@ -20,7 +20,7 @@ static bool is_comparison(const struct mdf_nest_step *step)
 
 /* The least and the largest element of a constant row that a step loads; false: it loads something else, or they are no int32, or
  * at the ends of these. */
-static bool find_bounds(const struct lowering *lowering, const struct mdf_nest_step *load, struct lowering_range *range)
+bool narrow_find_bounds(const struct lowering *lowering, const struct mdf_nest_step *load, struct lowering_range *range)
 {
     const struct mdf_lowered_value *value = load->kind == MDF_NEST_LOAD ? &lowering->lowered->values[load->view.id] : NULL;
     const int64_t *elements;
@@ -55,7 +55,7 @@ static bool is_number_within(const struct mdf_lowered_nest *nest, uint8_t i, siz
     return k == step->n_in;
 }
 
-static bool is_number(const struct mdf_lowered_nest *nest, uint8_t step)
+bool narrow_is_number(const struct mdf_lowered_nest *nest, uint8_t step)
 {
     enum { MOST_DEEP = 4 };
 
@@ -71,7 +71,7 @@ static size_t find_row(const struct lowering *lowering, const struct mdf_lowered
     const struct mdf_nest_step *step = &nest->steps[i];
     size_t k, j;
 
-    if (lowering->is_for_source || nest->n_steps > MOST_STEPS || !is_comparison(step) || step->level == 0) {
+    if (lowering->is_for_source || nest->n_steps > MOST_STEPS || !narrow_is_comparison(step) || step->level == 0) {
         return SIZE_MAX;
     }
     for (j = 0; j < nest->n_steps && !(nest->steps[j].level == step->level && nest->steps[j].kind != MDF_NEST_STORE &&
@@ -79,7 +79,7 @@ static size_t find_row(const struct lowering *lowering, const struct mdf_lowered
          j++) {
     }
     for (k = 0; k < 2 && j < nest->n_steps; k++) {
-        if (is_number(nest, step->in[1 - k]) && find_bounds(lowering, &nest->steps[step->in[k]], range)) {
+        if (narrow_is_number(nest, step->in[1 - k]) && narrow_find_bounds(lowering, &nest->steps[step->in[k]], range)) {
             return k;
         }
     }
@@ -88,7 +88,7 @@ static size_t find_row(const struct lowering *lowering, const struct mdf_lowered
 
 /* ------------------------------------------------------------------ counts */
 
-static size_t points_of(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+size_t narrow_points_of(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
 {
     return mdf_nest_count(nest, fold->level, nest->steps[fold->in[0]].level);
 }
@@ -134,7 +134,7 @@ static bool is_count(const struct lowering *lowering, const struct mdf_lowered_n
         return false;
     }
     truths = truths_of(nest, fold->in[0]);
-    return truths != MDF_NEST_NONE && points_of(nest, fold) <= most &&
+    return truths != MDF_NEST_NONE && narrow_points_of(nest, fold) <= most &&
            (lowering->is_for_source || is_narrow(lowering, nest, truths));
 }
 
@@ -154,27 +154,6 @@ static uint8_t add_count(struct nest_draft *draft, const struct draft_step *sum,
 }
 
 /* ------------------------------------------------------------------ numbers */
-
-/* What stands in front of the nest: numbers as int32, and what rows are as such. */
-enum { MOST_NARROW = 4, OPS_OF_NUMBER = 6 };
-
-struct narrow {
-    uint8_t step; /* of the nest, which loads it */
-    struct lowering_range bounds;
-    mdf_lowered_id id;
-};
-
-struct narrow_row {
-    mdf_lowered_id wide, id;
-};
-
-struct front {
-    struct lowering *lowering;
-    struct mdf_lowered_op ops[MOST_NARROW * OPS_OF_NUMBER];
-    struct narrow numbers[MOST_NARROW];
-    struct narrow_row rows[MOST_NARROW];
-    size_t n_ops, n_numbers, n_rows, depth;
-};
 
 static mdf_lowered_id make_row(struct lowering *lowering, mdf_lowered_id id)
 {
@@ -196,7 +175,7 @@ static mdf_lowered_id make_row(struct lowering *lowering, mdf_lowered_id id)
 }
 
 /* A row as int32, or what was made of it before. */
-static mdf_lowered_id narrow_row(struct front *front, mdf_lowered_id wide)
+mdf_lowered_id narrow_row(struct narrow_front *front, mdf_lowered_id wide)
 {
     size_t i;
 
@@ -211,12 +190,12 @@ static mdf_lowered_id narrow_row(struct front *front, mdf_lowered_id wide)
     return front->rows[i].id;
 }
 
-static mdf_lowered_id add_scalar(const struct front *front, mdf_dtype dtype)
+static mdf_lowered_id add_scalar(const struct narrow_front *front, mdf_dtype dtype)
 {
     return lowering_add_scalar(front->lowering, MDF_LOWERED_RESULT, dtype, front->depth);
 }
 
-static mdf_lowered_id add_number(const struct front *front, int64_t number)
+static mdf_lowered_id add_number(const struct narrow_front *front, int64_t number)
 {
     struct mdf_value value = {0};
 
@@ -225,7 +204,7 @@ static mdf_lowered_id add_number(const struct front *front, int64_t number)
 }
 
 /* An op of numbers; NONE: memory ran out, or an operand is NONE. */
-static mdf_lowered_id add_op(struct front *front, enum mdf_lowered_code code, size_t n_in, const mdf_lowered_id *in,
+static mdf_lowered_id add_op(struct narrow_front *front, enum mdf_lowered_code code, size_t n_in, const mdf_lowered_id *in,
                              mdf_dtype result)
 {
     struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = (uint8_t)n_in};
@@ -243,7 +222,7 @@ static mdf_lowered_id add_op(struct front *front, enum mdf_lowered_code code, si
 }
 
 /* A number of the nest as a register of one that stands in front of it. */
-static uint8_t copy_number(struct front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, uint8_t i)
+static uint8_t copy_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, uint8_t i)
 {
     struct draft_step step = {.step = nest->steps[i]};
     size_t k;
@@ -261,7 +240,7 @@ static uint8_t copy_number(struct front *front, const struct mdf_lowered_nest *n
 }
 
 /* A number of the nest, as a value. */
-static mdf_lowered_id make_number(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step)
+static mdf_lowered_id make_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step)
 {
     const struct mdf_nest_view *view = &nest->steps[step].view;
     struct mdf_nest_view to = {.at = MDF_NEST_NONE};
@@ -287,9 +266,9 @@ static mdf_lowered_id make_number(struct front *front, const struct mdf_lowered_
     return op.of.nest != NULL ? to.id : MDF_LOWERED_NONE;
 }
 
-/* It between just below and just beyond the bounds, as int32. */
-static mdf_lowered_id make_narrow(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step,
-                                  struct lowering_range bounds)
+/* It between just below and just beyond the bounds, as int32. What `is_added_to` bails out where a sum could wrap. */
+static mdf_lowered_id make_narrow(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step,
+                                  struct lowering_range bounds, bool is_added_to)
 {
     mdf_lowered_id number = make_number(front, nest, step), low, high, is_beyond;
     struct lowering_range range;
@@ -298,6 +277,9 @@ static mdf_lowered_id make_narrow(struct front *front, const struct mdf_lowered_
         return number;
     }
     if (!lowering_find_range(front->lowering, number, &range) || range.low < INT32_MIN || range.high > INT32_MAX) {
+        if (is_added_to) { /* twice it is an int64: it has a distance from the ends of these */
+            add_op(front, MDF_LOWERED_ADD_EXACT, 2, (const mdf_lowered_id[]){number, number}, MDF_DTYPE_INT64);
+        }
         low = add_number(front, bounds.low - 1);
         high = add_number(front, bounds.high + 1);
         is_beyond = add_op(front, MDF_LOWERED_LESS, 2, (const mdf_lowered_id[]){number, low}, MDF_DTYPE_BOOL);
@@ -309,35 +291,63 @@ static mdf_lowered_id make_narrow(struct front *front, const struct mdf_lowered_
 }
 
 /* The same, or what was made of it before; NONE: there is no room. */
-static mdf_lowered_id narrow_number(struct front *front, const struct mdf_lowered_nest *nest, uint8_t step,
-                                    struct lowering_range bounds)
+mdf_lowered_id narrow_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step,
+                             struct lowering_range bounds, bool is_added_to)
 {
     size_t i;
 
     for (i = 0; i < front->n_numbers; i++) {
         const struct narrow *number = &front->numbers[i];
 
-        if (number->step == step && number->bounds.low == bounds.low && number->bounds.high == bounds.high) {
+        if (number->step == step && number->is_added_to == is_added_to && number->bounds.low == bounds.low &&
+            number->bounds.high == bounds.high) {
             return number->id;
         }
     }
     if (front->n_numbers == MOST_NARROW) {
         return MDF_LOWERED_NONE;
     }
-    front->numbers[front->n_numbers] = (struct narrow){step, bounds, make_narrow(front, nest, step, bounds)};
+    front->numbers[front->n_numbers] =
+        (struct narrow){step, is_added_to, bounds, make_narrow(front, nest, step, bounds, is_added_to)};
     return front->numbers[front->n_numbers++].id;
 }
 
-/* The comparison of registers in[0] and in[1] of the draft, of which in[row] loads the row, in int32. */
-static uint8_t add_comparison(struct front *front, struct nest_draft *draft, const struct draft_step *comparison, size_t row,
-                              mdf_lowered_id number)
+/* The function of a code; NULL: it is none of those that are done in int32. */
+const struct mdf_element *narrow_element(unsigned code)
 {
-    const struct mdf_element *element = comparison->step.code == MDF_LOWERED_EQUAL        ? MDF_ELEMENT(equal)
-                                        : comparison->step.code == MDF_LOWERED_NOT_EQUAL  ? MDF_ELEMENT(not_equal)
-                                        : comparison->step.code == MDF_LOWERED_LESS       ? MDF_ELEMENT(less)
-                                        : comparison->step.code == MDF_LOWERED_LESS_EQUAL ? MDF_ELEMENT(less_or_equal)
-                                        : comparison->step.code == MDF_LOWERED_GREATER    ? MDF_ELEMENT(greater)
-                                                                                          : MDF_ELEMENT(greater_or_equal);
+    switch (code) {
+    case MDF_LOWERED_ADD:
+        return MDF_ELEMENT(add);
+    case MDF_LOWERED_SUBTRACT:
+        return MDF_ELEMENT(subtract);
+    case MDF_LOWERED_MULTIPLY:
+        return MDF_ELEMENT(multiply);
+    case MDF_LOWERED_NEGATE:
+        return MDF_ELEMENT(negative);
+    case MDF_LOWERED_SELECT:
+        return MDF_ELEMENT(select);
+    case MDF_LOWERED_EQUAL:
+        return MDF_ELEMENT(equal);
+    case MDF_LOWERED_NOT_EQUAL:
+        return MDF_ELEMENT(not_equal);
+    case MDF_LOWERED_LESS:
+        return MDF_ELEMENT(less);
+    case MDF_LOWERED_LESS_EQUAL:
+        return MDF_ELEMENT(less_or_equal);
+    case MDF_LOWERED_GREATER:
+        return MDF_ELEMENT(greater);
+    case MDF_LOWERED_GREATER_EQUAL:
+        return MDF_ELEMENT(greater_or_equal);
+    default:
+        return NULL;
+    }
+}
+
+/* The comparison of registers in[0] and in[1] of the draft, of which in[row] loads the row, in int32. */
+static uint8_t add_comparison(struct narrow_front *front, struct nest_draft *draft, const struct draft_step *comparison,
+                              size_t row, mdf_lowered_id number)
+{
+    const struct mdf_element *element = narrow_element(comparison->step.code);
     struct lowering *lowering = front->lowering;
     struct draft_step load = draft->steps[comparison->step.in[row]];
     uint8_t in[2], made;
@@ -367,7 +377,7 @@ static bool is_only_narrow(const struct lowering *lowering, const struct mdf_low
     bool is_used = false;
     size_t i, k;
 
-    for (i = (size_t)number + 1; i < nest->n_steps && is_number(nest, number); i++) {
+    for (i = (size_t)number + 1; i < nest->n_steps && narrow_is_number(nest, number); i++) {
         const struct mdf_nest_step *user = &nest->steps[i];
         bool is_index = user->view.at == number, reads = is_index || memchr(user->in, number, user->n_in) != NULL;
         size_t row = reads && !is_index ? find_row(lowering, nest, i, &bounds) : SIZE_MAX;
@@ -386,7 +396,7 @@ static bool is_only_narrow(const struct lowering *lowering, const struct mdf_low
 }
 
 /* Step i as registers of another nest, whose numbers are narrow. */
-static uint8_t write_narrow(struct front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
+static uint8_t write_narrow(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
                             const struct draft_step *step, const uint8_t *registers)
 {
     struct lowering *lowering = front->lowering;
@@ -397,14 +407,14 @@ static uint8_t write_narrow(struct front *front, const struct mdf_lowered_nest *
         return MDF_NEST_NONE;
     }
     if (row != SIZE_MAX) {
-        return add_comparison(front, draft, step, row, narrow_number(front, nest, nest->steps[i].in[1 - row], bounds));
+        return add_comparison(front, draft, step, row, narrow_number(front, nest, nest->steps[i].in[1 - row], bounds, false));
     }
     return is_count(lowering, nest, i) ? add_count(draft, step, registers[truths_of(nest, nest->steps[i].in[0])])
                                        : draft_add(draft, step);
 }
 
 /* The nest with narrow numbers; NULL: there is no room, or it would be too large. */
-static struct mdf_lowered_nest *narrowed(struct front *front, const struct mdf_lowered_nest *nest)
+static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest)
 {
     struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
     uint8_t registers[MDF_NEST_MOST_STEPS];
@@ -452,24 +462,26 @@ static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered
     return i < nest->n_steps ? lowering->facts[nest->steps[i].view.id].depth : 0;
 }
 
-/* Makes op number *at narrow, a nest; *at is where it is then, behind what it needs. */
-static bool narrow_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at)
+bool narrow_replace(struct narrow_front *front, struct mdf_lowered_region *region, size_t *at, struct mdf_lowered_nest *nest)
 {
-    struct front front = {.lowering = lowering, .depth = depth_of(lowering, region->ops[*at].of.nest)};
-    struct mdf_lowered_nest *nest = narrowed(&front, region->ops[*at].of.nest);
     struct mdf_lowered_op *ops;
 
     if (nest == NULL) {
-        return !lowering_has_failed(lowering);
+        return !lowering_has_failed(front->lowering);
     }
-    ops = lowering_insert_ops(lowering, region, *at, front.n_ops);
+    ops = lowering_insert_ops(front->lowering, region, *at, front->n_ops);
     if (ops == NULL) {
         return false;
     }
-    memcpy(ops, front.ops, front.n_ops * sizeof *ops);
-    ops[front.n_ops].of.nest = nest;
-    *at += front.n_ops;
+    memcpy(ops, front->ops, front->n_ops * sizeof *ops);
+    ops[front->n_ops].of.nest = nest;
+    *at += front->n_ops;
     return true;
+}
+
+struct narrow_front narrow_begin(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    return (struct narrow_front){.lowering = lowering, .depth = depth_of(lowering, nest)};
 }
 
 static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region);
@@ -488,9 +500,12 @@ static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *
     size_t i;
 
     for (i = 0; i < region->n_ops; i++) {
-        if (region->ops[i].code == MDF_LOWERED_NEST && has_wide(lowering, region->ops[i].of.nest) &&
-            !narrow_op(lowering, region, &i)) {
-            return false;
+        if (region->ops[i].code == MDF_LOWERED_NEST && has_wide(lowering, region->ops[i].of.nest)) {
+            struct narrow_front front = narrow_begin(lowering, region->ops[i].of.nest);
+
+            if (!narrow_replace(&front, region, &i, narrowed(&front, region->ops[i].of.nest))) {
+                return false;
+            }
         }
         if (!narrow_inner(lowering, &region->ops[i])) {
             return false;

@@ -1,0 +1,411 @@
+/* lower_narrow_known.c - whole numbers of nests whose ends are known before (counts of truths, indices of extremes, constant
+ * rows, and what is made of these by addition, choice and comparison) as int32: vectors have as many of them as of float32. A
+ * number from outside may be among them: where it lies further out than all that it is compared with, and than what lies at an
+ * index, any other number out there does as well. See lowering.h. */
+#include "mdf_c/lower/nests/nest_narrow.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ what is known of registers */
+
+enum { FURTHEST = 1 << 30, MOST_KNOWN_STEPS = 64 }; /* as each is looked for among all */
+
+/* What a register of int64 is as int32. */
+struct known {
+    bool is_narrow, is_leaf;     /* it can be int32; and is loaded, or a number from outside */
+    struct lowering_range range; /* between which it lies */
+    /* Numbers of this magnitude and below are what they are, others lie beyond it, with their sign: of sums with a number from
+     * outside. INT64_MAX: all are. */
+    int64_t faithful;
+};
+
+static bool is_exact(const struct known *known)
+{
+    return known->faithful == INT64_MAX;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t reach_of(const struct known *known)
+{
+    return larger(-known->range.low, known->range.high);
+}
+
+static struct known exactly(int64_t low, int64_t high)
+{
+    return (struct known){.is_narrow = low >= -FURTHEST && high <= FURTHEST, .range = {low, high}, .faithful = INT64_MAX};
+}
+
+static struct known know_sum(const struct known *a, const struct known *b, bool subtracts)
+{
+    const struct known *other = is_exact(a) ? a : b, *unfaithful = is_exact(a) ? b : a;
+    struct known sum = exactly(a->range.low + (subtracts ? -b->range.high : b->range.low),
+                               a->range.high + (subtracts ? -b->range.low : b->range.high));
+
+    if (!is_exact(unfaithful)) {
+        sum.faithful = unfaithful->faithful - reach_of(other);
+        sum.is_narrow = is_exact(other) && sum.faithful > 0 && reach_of(&sum) <= INT32_MAX;
+    }
+    return sum;
+}
+
+static struct known know_product(const struct known *a, const struct known *b)
+{
+    int64_t ends[] = {a->range.low * b->range.low, a->range.low * b->range.high, a->range.high * b->range.low,
+                      a->range.high * b->range.high};
+    struct known product = exactly(smaller(smaller(ends[0], ends[1]), smaller(ends[2], ends[3])),
+                                   larger(larger(ends[0], ends[1]), larger(ends[2], ends[3])));
+
+    product.is_narrow = product.is_narrow && is_exact(a) && is_exact(b);
+    return product;
+}
+
+/* Of a choice: whichever it is. */
+static struct known know_either(const struct known *a, const struct known *b)
+{
+    return (struct known){.is_narrow = true,
+                          .range = {smaller(a->range.low, b->range.low), larger(a->range.high, b->range.high)},
+                          .faithful = smaller(a->faithful, b->faithful)};
+}
+
+/* Whether all operands of an element function are of int64, and can be int32. */
+static bool has_narrow_operands(const struct mdf_nest_step *step, const struct known *known)
+{
+    size_t k = step->code == MDF_LOWERED_SELECT; /* its first operand is a truth */
+
+    while (k < step->n_in && step->operand_dtype == MDF_DTYPE_INT64 && known[step->in[k]].is_narrow) {
+        k++;
+    }
+    return k == step->n_in;
+}
+
+static struct known know_element(const struct mdf_nest_step *step, const struct known *known)
+{
+    static const struct known zero = {.is_narrow = true, .faithful = INT64_MAX}, nothing = {.is_narrow = false};
+
+    if (step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_BOOL) {
+        return exactly(0, 1);
+    }
+    if (!has_narrow_operands(step, known)) {
+        return nothing;
+    }
+    switch (step->code) {
+    case MDF_LOWERED_ADD:
+    case MDF_LOWERED_SUBTRACT:
+        return know_sum(&known[step->in[0]], &known[step->in[1]], step->code == MDF_LOWERED_SUBTRACT);
+    case MDF_LOWERED_NEGATE:
+        return know_sum(&zero, &known[step->in[0]], true);
+    case MDF_LOWERED_MULTIPLY:
+        return know_product(&known[step->in[0]], &known[step->in[1]]);
+    case MDF_LOWERED_SELECT:
+        return know_either(&known[step->in[1]], &known[step->in[2]]);
+    default:
+        return nothing;
+    }
+}
+
+static struct known know_fold(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, const struct known *known)
+{
+    static const struct known nothing = {.is_narrow = false};
+    size_t n = narrow_points_of(nest, step);
+
+    if (step->fold >= MDF_NEST_FIRST_MAXIMUM && n <= FURTHEST) {
+        return exactly(0, (int64_t)n - 1);
+    }
+    if (step->operand_dtype != MDF_DTYPE_INT64 || !known[step->in[0]].is_narrow || n > FURTHEST || step->has_start) {
+        return nothing;
+    }
+    if (step->fold == MDF_NEST_SUM && is_exact(&known[step->in[0]])) {
+        const struct lowering_range *range = &known[step->in[0]].range;
+
+        return exactly(range->low * (int64_t)n, range->high * (int64_t)n);
+    }
+    return step->fold >= MDF_NEST_MAXIMUM && step->fold <= MDF_NEST_SMALLEST ? known[step->in[0]] : nothing;
+}
+
+/* Of a constant row, or a number from outside. */
+static struct known know_leaf(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t i)
+{
+    struct known leaf = {.is_narrow = false};
+    const struct mdf_nest_step *step = &nest->steps[i];
+    struct lowering_range range;
+
+    if (step->kind == MDF_NEST_LOAD && narrow_find_bounds(lowering, step, &range)) {
+        leaf = exactly(range.low, range.high);
+    } else if (narrow_is_number(nest, i)) {
+        bool is_alone =
+            step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE && lowering->lowered->values[step->view.id].is_scalar;
+
+        leaf = (struct known){.is_narrow = true, .range = {-FURTHEST - 1, FURTHEST + 1}, .faithful = FURTHEST};
+        if (is_alone && lowering_find_range(lowering, step->view.id, &range)) {
+            leaf = exactly(range.low, range.high);
+        }
+    }
+    leaf.is_leaf = true;
+    return leaf;
+}
+
+/* Whether a step reads the registers of int64 that it has as int32. */
+static bool takes_narrow(const struct mdf_lowered_nest *nest, const struct known *known, size_t i)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+    const struct known *a = &known[step->in[0]], *b = &known[step->in[1]];
+
+    if (step->kind == MDF_NEST_FOLD) {
+        return known[i].is_narrow && a->is_narrow && (step->fold < MDF_NEST_FIRST_MAXIMUM || is_exact(a));
+    }
+    if (step->kind != MDF_NEST_ELEMENT || known[i].is_leaf) {
+        return false;
+    }
+    if (step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_BOOL) {
+        return false;
+    }
+    if (!has_narrow_operands(step, known)) {
+        return false;
+    }
+    if (narrow_is_comparison(step)) {
+        return (is_exact(a) || is_exact(b)) && reach_of(is_exact(a) ? a : b) <= a->faithful &&
+               reach_of(is_exact(a) ? a : b) <= b->faithful;
+    }
+    if (step->code == MDF_LOWERED_CAST) {
+        return is_exact(a) && step->dtype != MDF_DTYPE_INT64;
+    }
+    return known[i].is_narrow;
+}
+
+/* Whether it is an index of int32 that a load goes by: not what is found in front of the nest. */
+static bool is_narrow_index(const struct mdf_lowered_nest *nest, const struct known *known, const struct mdf_nest_view *view)
+{
+    const struct known *at = &known[view->at];
+
+    return at->is_narrow && at->faithful >= view->at_limit && !(at->is_leaf && nest->steps[view->at].level == 0);
+}
+
+/* Whether a register is read as int64, or as int32. */
+static bool is_read_as(const struct mdf_lowered_nest *nest, const struct known *known, size_t i, bool is_narrow)
+{
+    bool is_read = false;
+    size_t j;
+
+    for (j = i + 1; j < nest->n_steps && !is_read; j++) {
+        const struct mdf_nest_step *user = &nest->steps[j];
+
+        if (user->kind == MDF_NEST_LOAD) {
+            is_read = user->view.at == i && is_narrow_index(nest, known, &user->view) == is_narrow;
+        } else if (memchr(user->in, (int)i, user->n_in) != NULL) { /* what a number from outside is made of is in front */
+            is_read = known[j].is_narrow && known[j].is_leaf ? !is_narrow && is_read_as(nest, known, j, false)
+                                                             : takes_narrow(nest, known, j) == is_narrow;
+        }
+    }
+    return is_read;
+}
+
+/* Takes back what would have to be int64 again, but is not what it was. */
+static void keep_faithful(const struct mdf_lowered_nest *nest, struct known *known)
+{
+    bool has_changed = true;
+    size_t i;
+
+    while (has_changed) {
+        has_changed = false;
+        for (i = 0; i < nest->n_steps; i++) {
+            const struct mdf_nest_step *step = &nest->steps[i];
+            bool lacks = step->operand_dtype == MDF_DTYPE_INT64 && !takes_narrow(nest, known, i);
+
+            if (known[i].is_narrow && !known[i].is_leaf &&
+                (lacks || (!is_exact(&known[i]) && is_read_as(nest, known, i, false)))) {
+                known[i].is_narrow = false;
+                has_changed = true;
+            }
+        }
+    }
+}
+
+static size_t deepest_of(const struct mdf_lowered_nest *nest, size_t i)
+{
+    const struct mdf_nest_step *step = &nest->steps[i];
+
+    return step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
+}
+
+/* What is known of the registers of a nest; false: there is nothing to be won by int32, as elements of 64 bits are where it would
+ * be, too. */
+static bool find_known(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct known *known)
+{
+    size_t narrow = 0, wide = 0, i;
+
+    memset(known, 0, MOST_KNOWN_STEPS * sizeof *known);
+    if (lowering->is_for_source || nest->is_open || nest->n_steps > MOST_KNOWN_STEPS) {
+        return false;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->dtype == MDF_DTYPE_INT64 && step->kind != MDF_NEST_STORE) {
+            known[i] = know_leaf(lowering, nest, (uint8_t)i);
+            if (!known[i].is_narrow && step->kind != MDF_NEST_LOAD) {
+                known[i] = step->kind == MDF_NEST_FOLD ? know_fold(nest, step, known) : know_element(step, known);
+            }
+        }
+    }
+    keep_faithful(nest, known);
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool is_wide = mdf_dtype_size((mdf_dtype)step->dtype) == 8 && (!known[i].is_narrow || is_read_as(nest, known, i, false));
+
+        narrow = known[i].is_narrow && !known[i].is_leaf && deepest_of(nest, i) > narrow ? deepest_of(nest, i) : narrow;
+        wide = is_wide && step->level > wide ? step->level : wide;
+    }
+    return narrow > 0 && wide == 0;
+}
+
+/* A register of the draft that is a leaf, as int32. */
+static uint8_t write_leaf(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
+                          const struct draft_step *step, const struct known *known)
+{
+    static const struct lowering_range furthest = {-FURTHEST, FURTHEST};
+    struct draft_step load = *step;
+    struct lowering_range range;
+    mdf_lowered_id id;
+
+    if (is_exact(known) && known->range.low == known->range.high) {
+        return draft_constant(front->lowering, draft, MDF_DTYPE_INT32, MDF_DTYPE_INT64, &known->range.low, 0, NULL, NULL);
+    }
+    if (step->step.kind == MDF_NEST_LOAD && narrow_find_bounds(front->lowering, &nest->steps[i], &range)) {
+        load.step.dtype = MDF_DTYPE_INT32;
+        load.step.view.id = id = narrow_row(front, load.step.view.id);
+    } else {
+        id = narrow_number(front, nest, (uint8_t)i, is_exact(known) ? known->range : furthest, !is_exact(known));
+    }
+    if (id == MDF_LOWERED_NONE) {
+        draft->has_failed = true;
+        return 0;
+    }
+    return load.step.dtype == MDF_DTYPE_INT32 ? draft_add(draft, &load) : draft_load(front->lowering, draft, id, NULL);
+}
+
+/* A register of the draft that is made of others, of which in[] are int32 where the step takes them so. */
+static uint8_t write_made(struct narrow_front *front, struct nest_draft *draft, const struct draft_step *step, bool is_narrow)
+{
+    struct draft_step fold = *step;
+    uint8_t made;
+
+    if (step->step.kind == MDF_NEST_FOLD) {
+        fold.step.dtype = is_narrow ? MDF_DTYPE_INT32 : step->step.dtype;
+        fold.step.operand_dtype = draft->steps[step->step.in[0]].step.dtype;
+        return draft_add(draft, &fold);
+    }
+    if (step->step.code == MDF_LOWERED_CAST) {
+        return draft_cast(draft, step->step.in[0], is_narrow ? MDF_DTYPE_INT32 : (mdf_dtype)step->step.dtype);
+    }
+    made = draft_apply(front->lowering, draft, narrow_element(step->step.code), step->step.in);
+    if (!draft->has_failed) {
+        draft->steps[made].step.origin = step->step.origin;
+    }
+    return made;
+}
+
+/* Registers of the nest that is made: as they were, and as int32. */
+struct both {
+    uint8_t wide[MDF_NEST_MOST_STEPS], narrow[MDF_NEST_MOST_STEPS];
+};
+
+/* Step i as registers of another nest; `known` says which are int32. */
+static void write_known(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
+                        struct draft_step *step, const struct known *known, struct both *both)
+{
+    bool is_narrow = known[i].is_narrow, takes = takes_narrow(nest, known, i), is_wide = is_read_as(nest, known, i, false);
+    size_t k;
+
+    if (is_narrow && known[i].is_leaf && is_read_as(nest, known, i, true)) {
+        both->narrow[i] = write_leaf(front, nest, draft, i, step, &known[i]);
+    }
+    if (is_narrow && known[i].is_leaf && !is_wide) {
+        return;
+    }
+    for (k = 0; k < step->step.n_in; k++) {
+        uint8_t in = step->step.in[k];
+
+        step->step.in[k] = takes && known[in].is_narrow ? both->narrow[in] : both->wide[in];
+    }
+    if (step->step.view.at != MDF_NEST_NONE) {
+        uint8_t at = step->step.view.at;
+
+        step->step.view.at = is_narrow_index(nest, known, &step->step.view) ? both->narrow[at] : both->wide[at];
+    }
+    if ((is_narrow || takes) && !known[i].is_leaf) {
+        both->wide[i] = both->narrow[i] = write_made(front, draft, step, is_narrow);
+        if (is_narrow && is_wide && !draft->has_failed) {
+            both->wide[i] = draft_cast(draft, both->narrow[i], MDF_DTYPE_INT64);
+        }
+    } else {
+        both->wide[i] = draft_add(draft, step);
+    }
+}
+
+/* The nest with what is known as int32; NULL: there is no room, or it would be too large. */
+static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest,
+                                         const struct known *known)
+{
+    struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
+    struct both registers = {{0}, {0}};
+    size_t i;
+
+    if (from == NULL || draft == NULL) {
+        lowering_out_of_memory(front->lowering);
+        return NULL;
+    }
+    draft_read(from, nest);
+    draft->n_axes = from->n_axes;
+    memcpy(draft->extents, from->extents, draft->n_axes * sizeof *from->extents);
+    for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
+        struct draft_step step = from->steps[i];
+
+        write_known(front, nest, draft, i, &step, known, &registers);
+    }
+    return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
+}
+
+static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region);
+
+static bool narrow_inner(struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    if (op->code == MDF_LOWERED_LOOP) {
+        return narrow_region(lowering, &op->of.loop->body);
+    }
+    return op->code != MDF_LOWERED_IF ||
+           (narrow_region(lowering, &op->of.branches->then) && narrow_region(lowering, &op->of.branches->otherwise));
+}
+
+static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region)
+{
+    struct known known[MOST_KNOWN_STEPS];
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        if (region->ops[i].code == MDF_LOWERED_NEST && find_known(lowering, region->ops[i].of.nest, known)) {
+            struct narrow_front front = narrow_begin(lowering, region->ops[i].of.nest);
+
+            if (!narrow_replace(&front, region, &i, narrowed(&front, region->ops[i].of.nest, known))) {
+                return false;
+            }
+        }
+        if (!narrow_inner(lowering, &region->ops[i])) {
+            return false;
+        }
+    }
+    return !lowering_has_failed(lowering);
+}
+
+bool lowering_narrow_known(struct lowering *lowering)
+{
+    return narrow_region(lowering, &lowering->lowered->region);
+}
