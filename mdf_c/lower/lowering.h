@@ -537,6 +537,7 @@ bool lowering_carry_elements(struct lowering *lowering);
 bool lowering_turn_arrays(struct lowering *lowering);
 /* --- lower_stored_moved.c: what a nest stores for a call to move it is stored where that would move it. */
 bool lowering_store_moved(struct lowering *lowering);
+bool lowering_store_columns(struct lowering *lowering);
 /* --- lower_turned_states.c: states whose short rows nests of the loop's body fold lie by columns while it runs. */
 bool lowering_turn_states(struct lowering *lowering);
 /* --- lower_short_arrays.c: elements of arrays of a few are numbers of their own in loops. */

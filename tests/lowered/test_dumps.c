@@ -539,6 +539,18 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
+/* Short rows that nests make for nests lie as columns, but where one of these goes through all of them as one row. */
+Test(dumps, columns_between_nests)
+{
+    const char *text = dump_whole("tests/data/dumps/forces.yaml -n 3");
+
+    expect_same_ways("tests/data/dumps/forces.yaml", true);
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT32) ||
+                  (strstr(text, "by 24, 1, 12") != NULL && strstr(text, "from 15 by 24, 1") != NULL &&
+                   strstr(text, " by 24, 2, 1") != NULL),
+              "%s", text);
+}
+
 /* Whole numbers are int32 where it is known between which others they lie: the same comes out, also where a sum of 64 bits wraps,
  * and an index past the end is the same error. */
 Test(dumps, known_numbers)

@@ -1,7 +1,11 @@
 /* lower_stored_moved.c - what a nest stores only for a call to move it, as distances to many points that are transposed, is
  * stored where the call would have moved it, and the call is dropped. See lowering.h.
  *
- * That is done where vectors of the nest lie along what it stores then (lower_turned.c). */
+ * That is done where vectors of the nest lie along what it stores then (lower_turned.c).
+ *
+ * Short rows that a nest stores element by element, along the axis in front of them, for nothing but other nests (forces between
+ * particles), are stored as columns, and read so: vectors lie along these. Not for C source, whose compilers do better with rows.
+ */
 #include "functions/moves/indexing.h"
 #include "mdf_c/lower/loops/turning.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -184,4 +188,112 @@ bool lowering_store_moved(struct lowering *lowering)
         }
     }
     return n_reads != NULL ? !lowering_has_failed(lowering) : lowering_out_of_memory(lowering);
+}
+
+/* ------------------------------------------------------------------ short rows between nests */
+
+/* An array whose rows are short, with its columns as rows. False: it has none. */
+static bool turn_rows(const struct mdf_value *form, struct moved *moved)
+{
+    enum { LONGEST_ROW = 4, FEWEST_ROWS = 8 };
+    int64_t strides[MDF_INLINE_RANK];
+    size_t i;
+
+    *moved = (struct moved){0};
+    mdf_strides(form->rank, mdf_value_shape(form), strides);
+    for (i = 0; i < form->rank; i++) {
+        if (mdf_value_shape(form)[i] > 1) {
+            add_dimension(moved, mdf_value_shape(form)[i], strides[i], strides[i]);
+        }
+    }
+    i = moved->rank;
+    if (i < 2 || moved->extents[i - 1] > LONGEST_ROW || moved->extents[i - 2] < FEWEST_ROWS) {
+        return false;
+    }
+    moved->to[i - 2] = 1;
+    moved->to[i - 1] = moved->extents[i - 2];
+    return true;
+}
+
+/* Whether a nest stores all of an array, with an axis for its rows and one for their elements. */
+static bool stores_rows(const struct lowering *lowering, struct mdf_lowered_nest *nest, mdf_lowered_id id,
+                        const struct moved *moved)
+{
+    const struct mdf_nest_step *store = find_store(lowering, nest, id);
+    size_t n_found = 0, axis;
+
+    for (axis = 0; store != NULL && !nest->is_open && axis < nest->n_axes; axis++) {
+        n_found += store->view.strides[axis] == moved->from[moved->rank - 1] ||
+                   (store->view.strides[axis] == moved->from[moved->rank - 2] &&
+                    nest->extents[axis] == (size_t)moved->extents[moved->rank - 2]);
+    }
+    return n_found == 2;
+}
+
+/* Goes through what nests of a region store and load of an array, which `is_done` moves. How often it is read; SIZE_MAX:
+ * something of it can not be moved. */
+static size_t move_rows(struct mdf_lowered_region *region, mdf_lowered_id id, const struct moved *moved, bool is_done)
+{
+    size_t n = 0, i, k;
+
+    for (i = 0; i < region->n_ops; i++) {
+        struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
+
+        for (k = 0; nest != NULL && k < nest->n_steps; k++) {
+            struct mdf_nest_step *step = &nest->steps[k];
+            struct mdf_nest_view view = step->view;
+            bool is_load = step->kind == MDF_NEST_LOAD;
+
+            if ((!is_load && step->kind != MDF_NEST_STORE) || view.id != id) {
+                continue;
+            }
+            if (nest->is_open || (is_load && view.at != MDF_NEST_NONE) || !move_view(moved, nest, &view)) {
+                return SIZE_MAX;
+            }
+            step->view = is_done ? view : step->view;
+            n += is_load;
+        }
+    }
+    return n;
+}
+
+static void turn_stored(struct lowering *lowering, struct mdf_lowered_region *region, const size_t *n_reads)
+{
+    struct moved moved;
+    size_t i, k;
+
+    for (i = 0; i < region->n_ops; i++) {
+        struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
+
+        for (k = 0; nest != NULL && k < nest->n_steps; k++) {
+            mdf_lowered_id id = nest->steps[k].view.id;
+
+            if (nest->steps[k].kind == MDF_NEST_STORE && !lowering->facts[id].is_watched &&
+                turn_rows(&lowering->lowered->values[id].form, &moved) && stores_rows(lowering, nest, id, &moved) &&
+                n_reads[id] > 0 && move_rows(region, id, &moved, false) == n_reads[id]) {
+                move_rows(region, id, &moved, true);
+            }
+        }
+        if (region->ops[i].code == MDF_LOWERED_LOOP) {
+            turn_stored(lowering, &region->ops[i].of.loop->body, n_reads);
+        } else if (region->ops[i].code == MDF_LOWERED_IF) {
+            turn_stored(lowering, &region->ops[i].of.branches->then, n_reads);
+            turn_stored(lowering, &region->ops[i].of.branches->otherwise, n_reads);
+        }
+    }
+}
+
+bool lowering_store_columns(struct lowering *lowering)
+{
+    const size_t *n_reads;
+
+    if (lowering->is_for_source) { /* compilers make vectors along the rows */
+        return true;
+    }
+    n_reads = mdf_lowered_count_reads(lowering->lowered, &lowering->scratch);
+    if (n_reads == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    turn_stored(lowering, &lowering->lowered->region, n_reads);
+    return true;
 }
