@@ -10,6 +10,7 @@
 #include "functions/products/byte_words.h"
 #include "functions/products/fused_words.h"
 #include "functions/products/lines.h"
+#include "functions/quantised/byte_winograd.h"
 #include "functions/windows/convolutions/conv_tiles.h"
 
 #include <string.h>
@@ -307,6 +308,7 @@ struct convolution_job {
     uint32_t *x_words, *weight_words;              /* [batch][group][n_words][plane], [group][n_rows][n_words][taps] */
     uint32_t *weight_sums, *starts;
     uint32_t *tiled, *sums; /* [batch][group][n_rows][windows], without the last row */
+    bool has_few_products;  /* byte_winograd.h: x has no words */
     size_t n_windows;
 };
 
@@ -466,13 +468,31 @@ static void correct_lines(void *context, size_t first, size_t last)
     }
 }
 
+/* The sums of tiles, whose weights and starts are there. */
+static bool run_tiles(struct mdf_workspace *workspace, struct convolution_job *job, struct mdf_convolution *tiles)
+{
+    struct mdf_byte_winograd winograd = {.tiles = tiles,
+                                         .x = job->x->value->data,
+                                         .flip = flip_to(job->x->value, MDF_DTYPE_UINT8),
+                                         .n_channels = job->group_channels};
+
+    if (job->has_few_products) {
+        return mdf_byte_winograd_run(workspace, &winograd);
+    }
+    if (!prepare_planes(workspace, job)) {
+        return false;
+    }
+    tiles->x = job->x_words;
+    return mdf_conv_tiles_run(workspace, tiles);
+}
+
 static bool convolve(struct mdf_workspace *workspace, struct convolution_job *job, struct mdf_convolution *tiles,
                      const int32_t *bias)
 {
     bool sums_windows = job->n_rows > job->group_outputs;
     size_t n_lines = job->plan->n_batches * job->plan->n_outputs;
 
-    if (!prepare_weights(workspace, job) || !prepare_starts(workspace, job, bias) || !prepare_planes(workspace, job)) {
+    if (!prepare_weights(workspace, job) || !prepare_starts(workspace, job, bias)) {
         return false;
     }
     /* Asked for in any case: the arrays of the workspace go by their order. */
@@ -482,12 +502,11 @@ static bool convolve(struct mdf_workspace *workspace, struct convolution_job *jo
         return false;
     }
     job->tiled = sums_windows ? job->tiled : job->sums;
-    tiles->x = job->x_words;
     tiles->weights = job->weight_words;
     tiles->bias = job->starts;
     tiles->y = job->tiled;
     tiles->padding = zero_at(job->x, 0, MDF_DTYPE_UINT8) * ones_of(job, job->words->n_bytes);
-    if (!mdf_conv_tiles_run(workspace, tiles)) {
+    if (!run_tiles(workspace, job, tiles)) {
         return false;
     }
     if (sums_windows) {
@@ -526,7 +545,9 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
     tiles.group_channels = job.n_words;
     tiles.group_outputs = job.n_rows;
     job.n_windows = taps.n_outer * (size_t)taps.n_run;
-    if (job.n_windows == 0 || !mdf_conv_tiles_fit(&tiles)) {
+    job.has_few_products = job.n_windows > 0 && tiles.elements == MDF_PRODUCT_OF_PAIRS &&
+                           mdf_byte_winograd_fits(&taps, job.group_channels, job.group_outputs);
+    if (job.n_windows == 0 || (!job.has_few_products && !mdf_conv_tiles_fit(&tiles))) {
         return true;
     }
     *fits = true;

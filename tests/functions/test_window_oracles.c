@@ -296,29 +296,33 @@ static struct byte_conv add_bytes(struct kernel_call *call, bool is_scaled, size
     return conv;
 }
 
-static void check_byte_conv(bool is_scaled)
+/* `is_extreme`: all numbers are such that products are as large as they can be. */
+static void check_byte_conv_of(const struct window *window, int64_t groups, int64_t group_channels, int64_t group_outputs,
+                               bool is_scaled, bool is_extreme)
 {
-    struct window window = pick_window(false);
-    int64_t groups = kernel_pick(1, 3), group_channels = kernel_pick(1, 9), group_outputs = kernel_pick(1, 14);
     int64_t x_shape[MAX_RANK], w_shape[MAX_RANK], y_shape[MAX_RANK], at[MAX_RANK];
     struct kernel_call call;
     struct byte_conv conv;
 
-    shape_of(kernel_pick(0, 9) == 0 ? 0 : kernel_pick(1, 2), groups * group_channels, window.rank, window.array, x_shape);
-    shape_of(groups * group_outputs, group_channels, window.rank, window.kernel, w_shape);
-    shape_of(x_shape[0], groups * group_outputs, window.rank, window.result, y_shape);
+    shape_of(kernel_pick(0, 9) == 0 ? 0 : kernel_pick(1, 2), groups * group_channels, window->rank, window->array, x_shape);
+    shape_of(groups * group_outputs, group_channels, window->rank, window->kernel, w_shape);
+    shape_of(x_shape[0], groups * group_outputs, window->rank, window->result, y_shape);
     kernel_begin(&call, is_scaled ? "QLinearConv" : "ConvInteger", 10);
-    set_window(&call, &window, false);
+    set_window(&call, window, false);
     kernel_set_int(&call, "group", groups);
-    conv = add_bytes(&call, is_scaled, window.rank + 2, x_shape, w_shape);
+    conv = add_bytes(&call, is_scaled, window->rank + 2, x_shape, w_shape);
+    if (is_extreme) {
+        memset(conv.x->data, conv.x->dtype == MDF_DTYPE_INT8 ? INT8_MAX : UINT8_MAX, conv.x->length);
+        memset(conv.weights->data, conv.weights->dtype == MDF_DTYPE_INT8 ? 0x80 : 0, conv.weights->length);
+    }
     kernel_run(&call);
-    kernel_check_shape(&call, 0, window.rank + 2, y_shape);
+    kernel_check_shape(&call, 0, window->rank + 2, y_shape);
     for (size_t i = 0; i < call.outputs[0].length; i++) {
         double sum;
 
-        kernel_index(window.rank + 2, y_shape, i, at);
-        sum = convolve(&window, x_shape, w_shape, conv.x, conv.weights, at, at[1] / group_outputs,
-                       kernel_number(conv.zeros[0], 0), kernel_number_for(conv.zeros[1], at[1]));
+        kernel_index(window->rank + 2, y_shape, i, at);
+        sum = convolve(window, x_shape, w_shape, conv.x, conv.weights, at, at[1] / group_outputs, kernel_number(conv.zeros[0], 0),
+                       kernel_number_for(conv.zeros[1], at[1]));
         sum += conv.bias != NULL ? kernel_number(conv.bias, (size_t)at[1]) : 0;
         if (is_scaled) {
             float scale = (float)kernel_number(conv.scales[0], 0) * (float)kernel_number_for(conv.scales[1], at[1]) /
@@ -332,12 +336,42 @@ static void check_byte_conv(bool is_scaled)
     kernel_end(&call);
 }
 
+static void check_byte_conv(bool is_scaled)
+{
+    struct window window = pick_window(false);
+
+    check_byte_conv_of(&window, kernel_pick(1, 3), kernel_pick(1, 9), kernel_pick(1, 14), is_scaled, false);
+}
+
+/* Windows of 3 by 3, one behind the other, of many channels: four have fewer products together. */
+static void check_byte_threes(int64_t group_channels, int64_t most, bool is_extreme)
+{
+    struct window window = {.rank = 2, .auto_pad = "NOTSET"};
+
+    for (size_t i = 0; i < 2; i++) {
+        window.kernel[i] = 3;
+        window.strides[i] = window.dilations[i] = 1;
+        window.pads[i] = is_extreme ? 0 : kernel_pick(0, kernel_pick(1, 5));
+        window.pads[i + 2] = is_extreme ? 0 : kernel_pick(0, kernel_pick(1, 5));
+        window.array[i] = kernel_pick(6, most);
+    }
+    cr_assert(count_windows(&window));
+    check_byte_conv_of(&window, is_extreme ? 1 : kernel_pick(1, 2), group_channels, is_extreme ? 8 : kernel_pick(8, 20),
+                       kernel_pick(0, 1) == 0, is_extreme);
+}
+
 /* Sums of bytes are exact, whatever the zero points. */
 Test(window_oracles, byte_convolution)
 {
     for (size_t i = 0; i < 3 * N_CASES; i++) {
         check_byte_conv(false);
         check_byte_conv(true);
+    }
+    for (size_t i = 0; i < N_CASES; i++) {
+        check_byte_threes(kernel_pick(22, 27), i % 4 == 0 ? 40 : 12, false);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        check_byte_threes(i % 2 == 0 ? 1800 : 1900, 6, true);
     }
 }
 
