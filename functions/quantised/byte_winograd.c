@@ -271,6 +271,7 @@ static void multiply_place(const struct job *job, const uint32_t *numbers, const
 
     for (size_t output = 0; output < job->n_padded; output += rows) {
         size_t n_rows = panel_rows(job, output);
+        const mdf_conv_tile_function *functions = job->tile_kernels->tiles[n_rows * 3 / rows - 1];
 
         for (size_t at = 0; at < n_vectors; at += 2) {
             size_t n = least(n_vectors - at, 2);
@@ -280,8 +281,7 @@ static void multiply_place(const struct job *job, const uint32_t *numbers, const
 
             tile.vectors = vectors;
             tile.n_ahead = at + 2 >= n_vectors ? n_rows * job->n_words : 0; /* the next panel */
-            job->tile_kernels->tiles[n_rows * 3 / rows - 1][n - 1](&tile, weights + output * job->n_words, starts, n_rows,
-                                                                   sums + output * job->n_block);
+            functions[n - 1](&tile, weights + output * job->n_words, starts, n_rows, sums + output * job->n_block);
         }
     }
 }

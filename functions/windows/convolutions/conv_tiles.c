@@ -365,20 +365,15 @@ static bool is_whole(const struct mdf_tile_vector *vectors, size_t n, size_t lan
     return true;
 }
 
-/* The same tile where pairs are laid out: its vectors lie one behind the other. */
-static struct mdf_tile in_pairs(const struct job *job, struct mdf_tile tile, size_t number, size_t n,
-                                struct mdf_tile_vector pair[2])
+/* The tile's vectors where pairs are laid out: they lie one behind the other. */
+static void find_pair(const struct job *job, struct mdf_tile *tile, size_t number, size_t n, struct mdf_tile_vector pair[2])
 {
-    size_t lanes = job->kernels->lanes;
-
-    tile.n_plane = 2 * lanes;
-    tile.planes = job->laid_out + number * tile.n_channels * tile.n_plane * job->size_bytes;
+    tile->planes = job->laid_out + number * tile->n_channels * tile->n_plane * job->size_bytes;
     for (size_t i = 0; i < n; i++) {
-        pair[i] = tile.vectors[i];
-        pair[i].first = (int64_t)(i * lanes);
+        pair[i] = tile->vectors[i];
+        pair[i].first = (int64_t)(i * job->kernels->lanes);
     }
-    tile.vectors = pair;
-    return tile;
+    tile->vectors = pair;
 }
 
 /* What a pair of vectors meets, copied for all panels; of which sums are made as of the planes themselves. */
@@ -415,18 +410,21 @@ static void run_panel(const struct job *job, struct mdf_tile tile, size_t group,
                       size_t n_rows, size_t n_outputs, size_t first, size_t last, char *y)
 {
     bool meets_pairs = job->tiles->is_pointwise && job->laid_out != NULL;
-    size_t n_pairs = divide_up(job->n_vectors, 2);
+    size_t n_pairs = divide_up(job->n_vectors, 2), n_ahead = n_rows * tile.n_channels * tile.n_taps;
+    const mdf_conv_tile_function *functions = job->kernels->tiles[n_rows * 3 / job->kernels->rows - 1];
     struct mdf_tile_vector pair[2];
 
+    tile.n_plane = meets_pairs ? 2 * job->kernels->lanes : tile.n_plane;
     for (size_t at = first; at < last; at += 2) {
         size_t n = last - at < 2 ? 1 : 2;
-        struct mdf_tile met;
 
         tile.vectors = job->vectors + at;
-        tile.n_ahead = at + 2 >= last ? n_rows * tile.n_channels * tile.n_taps : 0; /* the next panel */
+        tile.n_ahead = at + 2 >= last ? n_ahead : 0; /* the next panel */
         tile.is_whole = is_whole(tile.vectors, n, job->kernels->lanes);
-        met = meets_pairs ? in_pairs(job, tile, group * n_pairs + at / 2, n, pair) : tile;
-        job->kernels->tiles[n_rows * 3 / job->kernels->rows - 1][n - 1](&met, weights, starts, n_outputs, y);
+        if (meets_pairs) {
+            find_pair(job, &tile, group * n_pairs + at / 2, n, pair);
+        }
+        functions[n - 1](&tile, weights, starts, n_outputs, y);
     }
 }
 
