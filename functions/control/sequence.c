@@ -347,7 +347,14 @@ static bool concat_from_sequence(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ optionals */
 
-/* Optional: what comes in, or nothing. */
+/* Optional: what comes in, or nothing; `type` is that of what is not there, which only files of ONNX tell. */
+struct optional_settings {
+    const char *type;
+};
+
+static const struct mdf_setting optional_table[] = {{"type", MDF_SETTING_STRING, offsetof(struct optional_settings, type)},
+                                                    {NULL, 0, 0}};
+
 static bool optional(struct mdf_call *call)
 {
     return mdf_call_output_copy(call, 0, mdf_call_input(call, 0));
@@ -392,7 +399,8 @@ const struct mdf_operator mdf_operators_sequence[] = {
      MDF_OPERATOR_KEEPS_SCALARS | MDF_OPERATOR_NEEDS_AXIS, NULL, .form = MDF_FORM_SEQUENCE_SPLIT, .infer = &mdf_rule_sequence_of},
     {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS,
      NULL, .form = MDF_FORM_SEQUENCE_JOIN, .infer = &mdf_rule_sequence_item},
-    {"Optional", 15, 99, optional, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .move = MDF_MOVE(1, .in_order = true)},
+    {"Optional", 15, 99, optional, optional_table, sizeof(struct optional_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL,
+     .move = MDF_MOVE(1, .in_order = true)},
     {"OptionalGetElement", 15, 99, optional_get_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL,
      .move = MDF_MOVE(1, .in_order = true)},
     {"OptionalHasElement", 15, 99, optional_has_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_OF_SHAPE,

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_FLOAT = 2, ATTRIBUTE_STRING = 4, ATTRIBUTE_TENSOR = 5, ATTRIBUTE_FLOATS = 7,
-       ATTRIBUTE_STRINGS = 9, ATTRIBUTE_TYPE = 20, NODE_ATTRIBUTE = 5 };
+       ATTRIBUTE_STRINGS = 9, ATTRIBUTE_TYPE_PROTO = 14, ATTRIBUTE_TYPE = 20, NODE_ATTRIBUTE = 5 };
 
 /* ------------------------------------------------------------------ attributes */
 
@@ -24,6 +24,21 @@ static void put_integers(struct mdf_text *attributes, const char *name, const st
     } else if (list->items != NULL && list->n == 1) {
         export_attribute_integer(attributes, name, list->items[0]);
     }
+}
+
+/* The type that an attribute names, as that of a value; false: it names none. */
+static bool symbol_of_type_name(const char *name, struct symbol *symbol)
+{
+    struct mdf_declared_type type;
+
+    if (name == NULL || !mdf_parse_type(name, &type) || type.dtype == MDF_DTYPE_NONE) {
+        return false;
+    }
+    *symbol = (struct symbol){.kind = type.sequence ? SYMBOL_SEQUENCE : SYMBOL_TENSOR,
+                              .dtype = type.dtype,
+                              .strength = MDF_STRENGTH_TYPED,
+                              .is_optional = type.optional};
+    return true;
 }
 
 /* The attribute of a setting, if it has a value. Types are the schema's: what is a list there may be held as one number. */
@@ -57,6 +72,16 @@ static void put_setting(struct mdf_text *attributes, const struct mdf_schema_att
     if (type == MDF_SETTING_FLOAT && (attribute->has_default || !isnan(*(const double *)field))) { /* NaN without one: not given */
         onnx_put_float(&made, ATTRIBUTE_FLOAT, (float)*(const double *)field);
         onnx_put_integer(&made, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_FLOAT);
+    } else if (attribute->type == MDF_ATTRIBUTE_TYPE) {
+        struct symbol symbol = {0};
+
+        if (type == MDF_SETTING_STRING && symbol_of_type_name(*(const char *const *)field, &symbol)) {
+            export_put_type(&tensor, &symbol, false);
+            onnx_put_message(&made, ATTRIBUTE_TYPE_PROTO, &tensor);
+            onnx_put_integer(&made, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_TYPE);
+        } else {
+            made.length = 0;
+        }
     } else if (type == MDF_SETTING_STRING && *(const char *const *)field != NULL) {
         onnx_put_string(&made, ATTRIBUTE_STRING, *(const char *const *)field);
         onnx_put_integer(&made, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_STRING);
@@ -247,6 +272,65 @@ static void symbol_of_type(const struct mdf_static_type *type, struct symbol *sy
                               .shape = type->shape};
 }
 
+static bool takes_arrays(const struct mdf_formal *formal)
+{
+    return formal == NULL || (formal->tensor_types | formal->sequence_types) != 0;
+}
+
+/* Whether the operator takes what may not be there, and nothing else where it wants that. */
+static bool check_optionals(struct exporter *exporter, const struct mdf_schema *schema, const struct symbol *inputs, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        const struct mdf_formal *formal = mdf_schema_actual_input(schema, i);
+
+        if (inputs[i].is_optional && (formal == NULL || formal->optional_types == 0)) {
+            return export_refuse(exporter, "onnx::%s of what may not be there, in opset %d", schema->name, exporter->opset);
+        }
+        if (!inputs[i].is_optional && inputs[i].kind != SYMBOL_NOTHING && !takes_arrays(formal)) {
+            return export_refuse(exporter, "onnx::%s of what is always there, in opset %d", schema->name, exporter->opset);
+        }
+    }
+    return true;
+}
+
+/* The type of an output that may not be there: that of what the call takes, or, where it takes nothing, which its attribute names. */
+static bool find_optional(struct exporter *exporter, const struct mdf_code_call *call, const struct symbol *inputs,
+                          struct symbol *output)
+{
+    const char *const *type = export_setting(call, "type");
+
+    if (call->n_inputs > 0 && inputs[0].kind != SYMBOL_NOTHING) {
+        output->kind = inputs[0].kind;
+        output->dtype = inputs[0].dtype;
+    } else if (type == NULL || !symbol_of_type_name(*type, output)) {
+        return export_refuse(exporter, "the type of what is not there is not known: give it as 'type'");
+    }
+    output->is_optional = true;
+    return true;
+}
+
+static bool find_optionals(struct exporter *exporter, const struct mdf_schema *schema, const struct mdf_code_call *call,
+                           const struct symbol *inputs, struct symbol *outputs)
+{
+    size_t i, j;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        const struct mdf_formal *formal = mdf_schema_actual_output(schema, i);
+
+        if (!takes_arrays(formal) && !find_optional(exporter, call, inputs, &outputs[i])) {
+            return false;
+        }
+        for (j = 0; j < call->n_inputs && formal != NULL && formal->optional_types != 0 && formal->variable >= 0; j++) {
+            const struct mdf_formal *input = mdf_schema_actual_input(schema, j);
+
+            outputs[i].is_optional = outputs[i].is_optional || (inputs[j].is_optional && input->variable == formal->variable);
+        }
+    }
+    return true;
+}
+
 static bool infer(struct exporter *exporter, const struct mdf_schema *schema, const struct mdf_code_call *call,
                   const struct symbol *inputs, struct symbol *outputs)
 {
@@ -277,7 +361,7 @@ static bool infer(struct exporter *exporter, const struct mdf_schema *schema, co
     for (i = 0; i < call->n_outputs; i++) {
         symbol_of_type(&types[call->n_inputs + i], &outputs[i]);
     }
-    return true;
+    return find_optionals(exporter, schema, call, inputs, outputs);
 }
 
 /* Types that the standard's rules leave open (a constant without a declared type) are those that the kernel gives. */
@@ -311,6 +395,9 @@ static bool find_open_types(struct exporter *exporter, const struct mdf_code_cal
         for (i = 0; i < call->n_outputs; i++) {
             if (outputs[i].kind == SYMBOL_TENSOR && outputs[i].dtype == MDF_DTYPE_NONE && results[i]->kind == MDF_KIND_TENSOR) {
                 symbol_set_form(exporter, &outputs[i], results[i], has_shapes);
+            } else if (outputs[i].dtype == MDF_DTYPE_NONE && results[i]->kind == MDF_KIND_LIST) { /* what an optional sequence holds */
+                outputs[i].kind = SYMBOL_SEQUENCE;
+                outputs[i].dtype = (mdf_dtype)results[i]->dtype;
             }
         }
     }
@@ -573,11 +660,20 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
         if (call->n_inputs > 0) {
             memcpy(taken, inputs, call->n_inputs * sizeof *taken);
         }
-        done = export_control(exporter, environment, call, taken, outputs, &attributes);
+        done = check_optionals(exporter, schema, taken, call->n_inputs) &&
+               export_control(exporter, environment, call, taken, outputs, &attributes);
     } else {
         done = convert_inputs(exporter, environment->graph, call, inputs, taken, &is_weak) &&
                attributes_as_inputs(exporter, schema, &written, &taken) && check_reals(exporter, &written, schema, taken) &&
+               check_optionals(exporter, schema, taken, written.n_inputs) &&
                infer(exporter, schema, &written, taken, outputs) && find_open_types(exporter, call, taken, outputs);
+    }
+    for (i = 0; done && i < call->n_outputs; i++) {
+        const struct mdf_formal *formal = mdf_schema_actual_output(schema, i);
+
+        if (outputs[i].is_optional && formal != NULL && formal->optional_types == 0) {
+            done = export_ask_opset(exporter, EXPORT_OPSET_OF_OPTIONALS, schema->name);
+        }
     }
     done = done && write_node(exporter, environment->graph, schema, &written, taken, outputs, &attributes);
     for (i = 0; done && is_weak && call->n_inputs > 0 && i < call->n_outputs; i++) {

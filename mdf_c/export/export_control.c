@@ -163,6 +163,9 @@ static bool settle_states(struct exporter *exporter, struct onnx_graph *graph, s
         struct symbol cast;
         mdf_dtype common;
 
+        if (states[i].is_optional != yields[i].is_optional) {
+            return export_refuse(exporter, "state variable %zu may not be there, or not always", i);
+        }
         if (states[i].kind != SYMBOL_TENSOR || states[i].dtype == yields[i].dtype) {
             continue;
         }
@@ -382,7 +385,7 @@ static bool export_if(struct exporter *exporter, struct environment *environment
         const struct symbol *a = &yields[0][j], *b = &yields[1][j];
 
         wanted[j] = a->dtype == b->dtype ? a->dtype : export_common_type(exporter, a, b);
-        if (a->kind != b->kind || (wanted[j] == MDF_DTYPE_NONE && a->kind == SYMBOL_TENSOR)) {
+        if (a->kind != b->kind || a->is_optional != b->is_optional || (wanted[j] == MDF_DTYPE_NONE && a->kind == SYMBOL_TENSOR)) {
             return export_refuse(exporter, "the branches yield values of different types");
         }
         outputs[j] = *a;

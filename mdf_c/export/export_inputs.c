@@ -157,11 +157,14 @@ static bool add_input(struct exporter *exporter, struct inputs *inputs, size_t i
         return true;
     }
     *same = index + 1;
-    if (declaration->type.optional || declaration->type.map) {
-        return export_refuse(exporter, "an input that is optional, or an object");
+    if (declaration->type.map) {
+        return export_refuse(exporter, "an input that is an object");
+    }
+    if (declaration->type.optional && (declaration->type.dtype == MDF_DTYPE_NONE || port->default_value != MDF_NO_OPERAND)) {
+        return export_refuse(exporter, "an input that is optional, without a type of its elements or with a default value");
     }
     if (port->is_required && declaration->type.dtype != MDF_DTYPE_NONE && declaration->type.exact && !declaration->type.sequence &&
-        !declaration->has_shape) { /* of an .onnx file it may be any */
+        !declaration->type.optional && !declaration->has_shape) { /* of an .onnx file it may be any */
         return export_refuse(exporter, "the input '%s' has a type and no shape, which onnx.checker asks for: declare its shape", name);
     }
     *slot = (struct symbol){.kind = declaration->type.sequence ? SYMBOL_SEQUENCE : SYMBOL_TENSOR,
@@ -170,7 +173,8 @@ static bool add_input(struct exporter *exporter, struct inputs *inputs, size_t i
                             .strength = declaration->type.exact                                ? MDF_STRENGTH_TYPED
                                         : declaration->has_shape && declaration->rank > 0 ? MDF_STRENGTH_LITERAL
                                                                                           : MDF_STRENGTH_PYTHON,
-                            .has_shape = true, /* of what has none: one number */
+                            .has_shape = declaration->has_shape || !declaration->type.optional, /* of what has none: one number */
+                            .is_optional = declaration->type.optional,
                             .rank = declaration->has_shape ? declaration->rank : 0,
                             .shape = declaration->shape};
     if (port->default_value != MDF_NO_OPERAND) {

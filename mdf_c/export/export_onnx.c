@@ -217,7 +217,7 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
         symbol->rank = declared->rank;
         symbol->shape = declared->shape;
     }
-    if (symbol->has_shape && symbol->dtype != MDF_DTYPE_NONE) {
+    if ((symbol->has_shape || symbol->is_optional) && symbol->dtype != MDF_DTYPE_NONE) {
         return true;
     }
     if (value != NULL && (value->kind == MDF_KIND_LIST || value->kind == MDF_KIND_DICT)) {
@@ -285,6 +285,9 @@ static bool put_array(struct exporter *exporter, const char *wanted, const struc
     }
     if (array.kind == SYMBOL_SEQUENCE && exporter->opset < OPSET_OF_IDENTITY_OF_SEQUENCES) {
         return export_ask_opset(exporter, OPSET_OF_IDENTITY_OF_SEQUENCES, "a result that is a sequence");
+    }
+    if (array.is_optional && exporter->opset < EXPORT_OPSET_OF_OPTIONALS) {
+        return export_ask_opset(exporter, EXPORT_OPSET_OF_OPTIONALS, "a result that may not be there");
     }
     source = symbol_name(exporter, &array);
     done = source != NULL && export_node(exporter, exporter->main, "", ONNX_IDENTITY, &source, 1, &name, 1, NULL);

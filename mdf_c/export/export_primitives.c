@@ -6,7 +6,9 @@
 
 bool export_identity(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, struct symbol *result)
 {
-    return export_op(exporter, graph, ONNX_IDENTITY, &symbol, 1, NULL, symbol, result);
+    return symbol->is_optional && exporter->opset < EXPORT_OPSET_OF_OPTIONALS
+               ? export_ask_opset(exporter, EXPORT_OPSET_OF_OPTIONALS, "a result that may not be there")
+               : export_op(exporter, graph, ONNX_IDENTITY, &symbol, 1, NULL, symbol, result);
 }
 
 bool export_reshape(struct exporter *exporter, struct onnx_graph *graph, const struct symbol *symbol, const int64_t *shape,
@@ -51,6 +53,9 @@ bool export_cast(struct exporter *exporter, struct onnx_graph *graph, const stru
     if (symbol->kind != SYMBOL_TENSOR || symbol->dtype == dtype) {
         *result = *symbol;
         return symbol->kind == SYMBOL_TENSOR || export_refuse(exporter, "a list or nothing stands where ONNX wants an array");
+    }
+    if (symbol->is_optional) {
+        return export_refuse(exporter, "what may not be there, in another type");
     }
     if (symbol->constant != NULL && symbol->dtype != MDF_DTYPE_STRING && dtype != MDF_DTYPE_STRING) {
         struct mdf_value *value = export_make(exporter);

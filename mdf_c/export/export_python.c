@@ -352,6 +352,9 @@ bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, con
         if (inputs[i].kind == SYMBOL_TENSOR && inputs[i].dtype == MDF_DTYPE_NONE) {
             return export_refuse(exporter, "the type of an operand is not known before it runs: declare it");
         }
+        if (inputs[i].is_optional) {
+            return export_refuse(exporter, "an expression of what may not be there");
+        }
     }
     if (operator->form == MDF_FORM_OF_SHAPE && writing_have_full_shapes(inputs, call->n_inputs)) {
         return fold_constant(&writing);

@@ -422,9 +422,9 @@ mdf_dtype export_common_type_of_all(struct exporter *exporter, const struct symb
     return common.dtype;
 }
 
-void export_put_value(struct mdf_text *message, const char *name, const struct symbol *symbol, bool with_shape)
+void export_put_type(struct mdf_text *message, const struct symbol *symbol, bool with_shape)
 {
-    enum { VALUE_NAME = 1, VALUE_TYPE, TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, SEQUENCE_ITEM = 1 };
+    enum { TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, TYPE_OPTIONAL = 9, TYPE_OF_ITEM = 1 };
     enum { TENSOR_TYPE = 1, TENSOR_SHAPE, SHAPE_AXIS = 1, AXIS_SIZE = 1 };
     struct mdf_text tensor, shape, axis, type;
     size_t i;
@@ -433,28 +433,42 @@ void export_put_value(struct mdf_text *message, const char *name, const struct s
     mdf_text_init(&shape, message->memory);
     mdf_text_init(&axis, message->memory);
     mdf_text_init(&type, message->memory);
-    onnx_put_string(message, VALUE_NAME, name);
-    if (symbol->dtype != MDF_DTYPE_NONE) {
-        onnx_put_integer(&tensor, TENSOR_TYPE, mdf_dtype_to_onnx(symbol->dtype));
-        if (symbol->kind == SYMBOL_TENSOR && symbol->has_shape && with_shape) {
-            for (i = 0; i < symbol->rank; i++) {
-                if (symbol->shape[i] >= 0) {
-                    onnx_put_integer(&axis, AXIS_SIZE, symbol->shape[i]);
-                }
-                onnx_put_message(&shape, SHAPE_AXIS, &axis);
+    onnx_put_integer(&tensor, TENSOR_TYPE, mdf_dtype_to_onnx(symbol->dtype));
+    if (symbol->kind == SYMBOL_TENSOR && symbol->has_shape && with_shape) {
+        for (i = 0; i < symbol->rank; i++) {
+            if (symbol->shape[i] >= 0) {
+                onnx_put_integer(&axis, AXIS_SIZE, symbol->shape[i]);
             }
-            onnx_put_message(&tensor, TENSOR_SHAPE, &shape);
+            onnx_put_message(&shape, SHAPE_AXIS, &axis);
         }
-        onnx_put_message(&type, TYPE_TENSOR, &tensor);
-        if (symbol->kind == SYMBOL_SEQUENCE) { /* Sequence { elem_type = 1 } */
-            onnx_put_message(&tensor, SEQUENCE_ITEM, &type);
-            onnx_put_message(&type, TYPE_SEQUENCE, &tensor);
-        }
-        onnx_put_message(message, VALUE_TYPE, &type);
+        onnx_put_message(&tensor, TENSOR_SHAPE, &shape);
+    }
+    onnx_put_message(symbol->kind == SYMBOL_SEQUENCE || symbol->is_optional ? &type : message, TYPE_TENSOR, &tensor);
+    if (symbol->kind == SYMBOL_SEQUENCE) { /* Sequence { elem_type = 1 } */
+        onnx_put_message(&tensor, TYPE_OF_ITEM, &type);
+        onnx_put_message(symbol->is_optional ? &type : message, TYPE_SEQUENCE, &tensor);
+    }
+    if (symbol->is_optional) { /* Optional { elem_type = 1 } */
+        onnx_put_message(&tensor, TYPE_OF_ITEM, &type);
+        onnx_put_message(message, TYPE_OPTIONAL, &tensor);
     }
     mdf_text_release(&tensor);
     mdf_text_release(&shape);
     mdf_text_release(&axis);
+    mdf_text_release(&type);
+}
+
+void export_put_value(struct mdf_text *message, const char *name, const struct symbol *symbol, bool with_shape)
+{
+    enum { VALUE_NAME = 1, VALUE_TYPE };
+    struct mdf_text type;
+
+    mdf_text_init(&type, message->memory);
+    onnx_put_string(message, VALUE_NAME, name);
+    if (symbol->dtype != MDF_DTYPE_NONE) {
+        export_put_type(&type, symbol, with_shape);
+        onnx_put_message(message, VALUE_TYPE, &type);
+    }
     mdf_text_release(&type);
 }
 

@@ -6,6 +6,9 @@
 #include "mdf_c/export/export_onnx.h"
 #include "mdf_c/export/onnx_bytes.h"
 
+/* Since which Identity, and Loop and If, take what may not be there. */
+enum { EXPORT_OPSET_OF_OPTIONALS = 16 };
+
 /* Fields of a GraphProto. */
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 
@@ -34,6 +37,7 @@ struct symbol {
     const struct symbol *items;
     size_t n_items;
     bool stands_for_list; /* a tensor whose rows are the items of a list of Python */
+    bool is_optional;     /* a tensor or sequence that may not be there */
 };
 
 /* A graph under construction: the main one, a body, or a branch. */
@@ -142,7 +146,8 @@ mdf_dtype export_common_type(struct exporter *exporter, const struct symbol *a, 
 mdf_dtype export_common_type_of_all(struct exporter *exporter, const struct symbol *symbols, size_t n); /* of arrays among them */
 /* The row of a schema of ONNX's own domain that the opset has; NULL: it is another. */
 const struct mdf_operator *export_row(const struct exporter *exporter, const struct mdf_schema *schema);
-/* A ValueInfoProto in `message`. */
+/* A TypeProto, or a ValueInfoProto, in `message`. */
+void export_put_type(struct mdf_text *message, const struct symbol *symbol, bool with_shape);
 void export_put_value(struct mdf_text *message, const char *name, const struct symbol *symbol, bool with_shape);
 
 /* --- export_primitives.c. Results have the type and shape of `like`. */

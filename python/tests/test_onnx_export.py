@@ -175,3 +175,39 @@ def test_truths_are_those_of_python_numbers_where_no_type_is_declared(port, tmp_
         state.evaluate()
         results.append({name: (value.dtype, value.item()) for name, value in state.results().items()})
     assert results[0] == results[1]
+
+
+def test_optionals(tmp_path):
+    import numpy as np
+    import onnxruntime
+    from onnx import TensorProto, helper
+
+    import mdf_c
+
+    item = helper.make_tensor_type_proto(TensorProto.FLOAT, None)
+    for of in (item, helper.make_sequence_type_proto(item)):
+        optional = helper.make_optional_type_proto(of)
+        one = [] if of is item else [helper.make_node("SequenceConstruct", ["x", "x"], ["s"])]
+
+        def graph(name, nodes, inputs=(), of=optional):
+            output = onnx.ValueInfoProto(name=nodes[-1].output[0], type=of)
+            return helper.make_graph(nodes, name, list(inputs), [output])
+
+        some = graph("some", [*one, helper.make_node("Optional", ["s" if one else "x"], ["a"])])
+        none = graph("none", [helper.make_node("Optional", [], ["b"], type=of)])
+        chosen = helper.make_node("If", ["c"], ["o"], then_branch=some, else_branch=none)
+        has = helper.make_node("OptionalHasElement", ["given"], ["h"])
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+        c, h = (helper.make_tensor_value_info(name, TensorProto.BOOL, []) for name in "ch")
+        given = onnx.ValueInfoProto(name="given", type=optional)
+        whole = graph("g", [has, chosen], [x, c, given])
+        whole.output.append(h)
+        model = helper.make_model(whole, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+        mdf_c.load(model.SerializeToString(), format="onnx").save(tmp_path / "optional.onnx")
+        onnx.checker.check_model(str(tmp_path / "optional.onnx"), full_check=True)
+        session = onnxruntime.InferenceSession(str(tmp_path / "optional.onnx"))
+        for truth in (True, False):
+            feed = {"x": np.array([1, 2], np.float32), "c": np.array(truth), "given": None}
+            found, has_one = session.run(["o", "h"], feed)
+            assert not has_one and (found is not None) == truth
+            assert not truth or np.array_equal(np.asarray(found), [[1, 2]] * 2 if one else [1, 2])

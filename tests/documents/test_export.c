@@ -240,6 +240,75 @@ Test(export, a_sequence_of_an_old_opset)
     mdf_model_free(model);
 }
 
+/* The number of an evaluation's result "y"; -1: there is nothing. */
+static int64_t last_of(const mdf_model *model, const int64_t *numbers)
+{
+    static const int64_t shape[] = {3};
+    const mdf_tensor given = {.dtype = MDF_DTYPE_INT64, .rank = 1, .shape = shape, .data = numbers};
+    mdf_error error = {0};
+    mdf_program *program = mdf_compile(model, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error);
+    mdf_tensor found = {0};
+    int64_t last = -1;
+
+    cr_assert(mdf_set_input(state, "numbers", &given, &error) == MDF_OK && mdf_evaluate(state, NAN, &error) == MDF_OK, "%s",
+              error.message);
+    if (mdf_value_tensor(mdf_result_at(state, 0), &found)) {
+        last = *(const int64_t *)found.data;
+    }
+    mdf_state_free(state);
+    mdf_program_free(program);
+    return last;
+}
+
+#define OPTIONAL_MODEL(opset, type) \
+    "{\"m\": {\"onnx_opset_version\": \"" opset "\", \"graphs\": {\"main\": {\"nodes\": {\"n\": {\"input_ports\": {\"numbers\": " \
+    "{\"type\": \"int64\", \"shape\": [3]}}, \"parameters\": {\"no\": {\"function\": \"onnx::Optional\", \"args\": {" type "}}, " \
+    "\"find\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"no\", \"body\": \"keep\"}}}, " \
+    "\"output_ports\": {\"y\": {\"value\": \"find\"}}}}}, \"keep\": {\"metadata\": {\"inputs\": [\"i\", \"c\", {\"name\": \"kept\", " \
+    "\"type\": \"optional(tensor(int64))\"}], \"outputs\": [\"c\", {\"name\": \"now\", \"type\": \"optional(tensor(int64))\"}]}, " \
+    "\"nodes\": {\"b\": {\"input_ports\": {\"kept\": {}}, \"parameters\": {\"x\": {\"function\": \"onnx::If\", \"args\": {\"cond\": " \
+    "\"numbers[i] > 6\", \"then_branch\": \"yes\", \"else_branch\": \"not\"}}}, \"output_ports\": {\"now\": {\"value\": \"x\"}}}}}, " \
+    "\"yes\": {\"nodes\": {\"a\": {\"parameters\": {\"x\": {\"function\": \"onnx::Optional\", \"args\": {\"input\": " \
+    "\"numbers[i]\"}}}, \"output_ports\": {\"y\": {\"value\": \"x\"}}}}}, " \
+    "\"not\": {\"nodes\": {\"a\": {\"output_ports\": {\"y\": {\"value\": \"kept\"}}}}}}}}"
+
+/* What may not be there is an optional of ONNX: as the state of a Loop, of the branches of an If, and as a result; nothing has the type that
+ * the model gives it. */
+Test(export, what_may_not_be_there)
+{
+    static const int64_t some[] = {8, 12, 3}, none[] = {1, 2, 3};
+    mdf_error error = {0};
+    mdf_model *model = through_onnx(OPTIONAL_MODEL("18", "\"type\": \"tensor(int64)\""), &error);
+
+    cr_assert_not_null(model, "%s: %s", error.path, error.message);
+    cr_expect_eq(last_of(model, some), 12);
+    cr_expect_eq(last_of(model, none), -1);
+    mdf_model_free(model);
+    cr_expect_null(through_onnx(OPTIONAL_MODEL("18", ""), &error));
+    cr_expect_not_null(strstr(error.message, "the type of what is not there is not known"), "%s", error.message);
+    error = (mdf_error){0};
+    cr_expect_null(through_onnx(OPTIONAL_MODEL("15", "\"type\": \"tensor(int64)\""), &error));
+    cr_expect_not_null(strstr(error.message, "opset"), "%s", error.message);
+}
+
+/* An input that may not be given stays one. */
+Test(export, inputs_that_are_optional)
+{
+    mdf_error error = {0};
+    mdf_model *model = through_onnx("tests/data/onnx/optional_input.onnx", &error);
+    mdf_program *program = model != NULL ? mdf_compile(model, NULL, &error) : NULL;
+    mdf_state *state = program != NULL ? mdf_state_new(program, &error) : NULL;
+    mdf_tensor found = {0};
+
+    cr_assert(state != NULL && mdf_evaluate(state, NAN, &error) == MDF_OK, "%s: %s", error.path, error.message);
+    cr_assert(mdf_value_tensor(mdf_result_at(state, 0), &found) && found.dtype == MDF_DTYPE_BOOL);
+    cr_expect_not(*(const bool *)found.data);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+}
+
 /* What a loop stacks without a single iteration has the shape that its body declares. */
 Test(export, a_loop_without_iterations_has_the_declared_shape)
 {

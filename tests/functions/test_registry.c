@@ -109,7 +109,6 @@ static const struct {
     {"GroupNormalization", "stash_type", "computed in float32 or better"},
     {"LinearAttention", "chunk_size", "a hint how to divide the work"},
     {"LinearClassifier", "multi_class", "scores are the same; post_transform makes of them what is meant"},
-    {"Optional", "type", "an empty optional is nothing, of whatever type"},
     {"StringNormalizer", "locale", "texts are UTF-8, and case is Unicode's"},
     {"TopK", "sorted", "any order is right where none is asked for"},
 };
