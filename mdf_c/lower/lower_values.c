@@ -400,8 +400,7 @@ static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_
                                         (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
 }
 
-/* What a half becomes first, and what becomes one: reals that have all numbers of the other type; NONE: there is none. */
-static mdf_dtype real_between(mdf_dtype from, mdf_dtype to)
+mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
 {
     return mdf_dtype_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
            : mdf_dtype_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
@@ -430,7 +429,7 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
     }
     op.dtype = example->dtype;
     if (!casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
-        mdf_dtype between = lowering->is_for_source ? real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
+        mdf_dtype between = lowering->is_for_source ? lowering_real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
 
         if (between != MDF_DTYPE_NONE) {
             return lowering_cast_by(lowering, lowering_cast(lowering, id, between), dtype, operator);

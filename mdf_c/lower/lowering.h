@@ -204,6 +204,8 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
 enum { LOWERING_FEW_ELEMENTS = 64 };
 /* Whether elements of a type are cast, to another such type. */
 bool lowering_casts(mdf_dtype dtype);
+/* What a half becomes first, and what becomes one: reals that have all numbers of the other type; NONE: there is none. */
+mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to);
 /* Whether a kernel's cast is ops of the form: of elements that the form computes with; for C source, also of halves. */
 bool lowering_casts_elements(mdf_dtype from, mdf_dtype to);
 bool lowering_has_cast(mdf_dtype from, mdf_dtype to);

@@ -768,6 +768,8 @@ Test(compile, what_has_no_form_is_refused)
         {CALL("onnx::Pow", "\"X\": \"w\", \"Y\": \"0.1\""), "the operator Pow on elements of types float32 and float64"},
         {CALL("onnx::PRelu", "\"X\": \"u\", \"slope\": \"u\""), "a conversion between types"},
         {VALUE("numpy.cumsum(h)"), "the operator numpy.cumsum on elements of type float16"},
+        {VALUE("numpy.sum(n, dtype=numpy.float16)"), "the operator numpy.sum on elements of type int64"},
+        {VALUE("numpy.mean(t, axis=0, dtype=numpy.float16)"), "the operator numpy.mean on elements of types bool and int64"},
         {VALUE("numpy.random.random(n)"), "there is no form in C of the operator numpy.random.random"},
         {VALUE("numpy.dot(numpy.reshape(x, (1, 2, 2)), numpy.reshape(x, (1, 2, 2)))"),
          "there is no form in C of the operator numpy.dot on elements of types float64 and float64"},
