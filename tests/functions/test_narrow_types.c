@@ -23,6 +23,7 @@ static const struct {
     {"numpy.inner(2, r)", "int32", "[[[2, 4, 6]], [[8, 10, 12]]]"},
     {"numpy.vecdot(u, u)", "uint8", "6"},
     {"numpy.vecdot(b, b)", "bool", "true"},
+    {"numpy.vecdot([1, 2, 3], i)", "int8", "8"},
     {"numpy.vecdot(i, s)", "int16", "30"},
     {"numpy.hypot(i, u)", "float16", "[1.4140625, 2.0, 255.0]"},
     {"numpy.copysign(s, w)", "float32", "[3.0, 0.0, 9.0]"},
