@@ -5,6 +5,15 @@
 #include "functions/elements/element.h"
 #include "functions/python/ufunc.h"
 
+/* Halves are computed as float32, whose neighbours lie nearer. */
+static bool run_next_after(struct mdf_call *call)
+{
+    mdf_dtype dtype = mdf_ufunc_of_reals(call) ? (mdf_dtype)mdf_call_target(call, 0)->dtype : MDF_DTYPE_NONE;
+
+    return dtype != MDF_DTYPE_NONE &&
+           (mdf_dtype_size(dtype) > 2 || mdf_call_error(call, MDF_UNSUPPORTED, "%s is not supported", mdf_dtype_name(dtype)));
+}
+
 const struct mdf_operator mdf_operators_python_numpy_functions[] = {
     MDF_FUNCTION("numpy.cbrt", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(cube_root)),
     MDF_FUNCTION("numpy.exp", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(exponential)),
@@ -47,7 +56,7 @@ const struct mdf_operator mdf_operators_python_numpy_functions[] = {
     MDF_FUNCTION("numpy.atan2", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(arc_tangent_of_two)),
     MDF_FUNCTION("numpy.hypot", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(hypotenuse)),
     MDF_FUNCTION("numpy.copysign", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(copy_sign)),
-    MDF_FUNCTION("numpy.nextafter", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(next_after)),
+    MDF_FUNCTION("numpy.nextafter", run_next_after, 0, "x1 x2", MDF_ELEMENT(next_after)),
     MDF_FUNCTION("numpy.heaviside", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(step), .called = " step "),
     MDF_FUNCTION("numpy.logaddexp", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(log_sum)),
     MDF_FUNCTION("numpy.logaddexp2", mdf_ufunc_of_reals, 0, "x1 x2", MDF_ELEMENT(log2_sum)),
