@@ -72,7 +72,12 @@ struct mdf_fold {
 };
 
 /* --- functions/folds/reduce.c */
-extern const struct mdf_fold_way mdf_fold_ways[]; /* of folds.def; the first one is the sum */
+enum mdf_fold_way_id {
+#define FOLD(id, start, term, combine) MDF_FOLD_WAY_##id,
+#include "functions/folds/folds.def"
+};
+
+extern const struct mdf_fold_way mdf_fold_ways[]; /* of folds.def */
 /* Output 0 becomes `data` reduced as the call's operator has it, whose ways are those of folds.def; in a shape of as many
  * elements, or by its axes (`shape` NULL). */
 bool mdf_reduce(struct mdf_call *call, const struct mdf_value *data, size_t rank, const int64_t *shape);

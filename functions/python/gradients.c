@@ -738,7 +738,7 @@ static bool run_turn(struct mdf_call *call)
     return target != NULL;
 }
 
-static const struct mdf_fold sum_to_fit = {.way = &mdf_fold_ways[0],
+static const struct mdf_fold sum_to_fit = {.way = &mdf_fold_ways[MDF_FOLD_WAY_sum],
                                            .totals = MDF_FOLD_WIDE,
                                            .order = MDF_FOLD_LANES,
                                            .after = MDF_ELEMENT(kept),

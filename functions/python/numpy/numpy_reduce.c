@@ -292,8 +292,31 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 KERNEL(run_sum, mdf_numpy_sum, sum_places)
 KERNEL(run_product, product, sum_places)
 KERNEL(run_mean, mean, sum_places)
-KERNEL(run_max, mdf_numpy_max, plain_places)
-KERNEL(run_min, mdf_numpy_min, plain_places)
+/* The largest or smallest; of reals as ONNX finds them, in lanes. Of nothing there is none. */
+static bool find_extreme(struct mdf_call *call, const struct mdf_reduction *reduction)
+{
+    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1);
+
+    if (array == NULL || mdf_dtype_kind((mdf_dtype)array->dtype) != 'f' || array->length == 0) {
+        return array != NULL && reduce(call, reduction, &plain_places);
+    }
+    if (!mdf_reduce(call, array, 0, NULL)) {
+        return false;
+    }
+    mdf_call_target(call, 0)->strength = (uint8_t)mdf_numpy_strength(array);
+    return true;
+}
+
+static bool run_max(struct mdf_call *call)
+{
+    return find_extreme(call, &mdf_numpy_max);
+}
+
+static bool run_min(struct mdf_call *call)
+{
+    return find_extreme(call, &mdf_numpy_min);
+}
+
 KERNEL(run_nan_largest, nan_largest, plain_places)
 KERNEL(run_nan_smallest, nan_smallest, plain_places)
 KERNEL(run_any, any, plain_places)
@@ -342,8 +365,6 @@ static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *k
 
 static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(kept), MDF_ELEMENT(add)},
                                  product_way = {"product", MDF_FOLD_ONE, MDF_ELEMENT(kept), MDF_ELEMENT(multiply)},
-                                 maximum_way = {"maximum", MDF_FOLD_LOWEST, MDF_ELEMENT(kept), MDF_ELEMENT(maximum)},
-                                 minimum_way = {"minimum", MDF_FOLD_HIGHEST, MDF_ELEMENT(kept), MDF_ELEMENT(minimum)},
                                  any_way = {"any", MDF_FOLD_ZERO, MDF_ELEMENT(kept), MDF_ELEMENT(logical_or)},
                                  all_way = {"all", MDF_FOLD_ONE, MDF_ELEMENT(kept), MDF_ELEMENT(logical_and)};
 
@@ -375,13 +396,17 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  "a axis= dtype= keepdims=", FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = true),
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / x0.size)"}), .called = " avg "),
     MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD, "a axis= keepdims= initial=>numpy.maximum",
-                 FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
+                 FOLD(mdf_fold_ways[MDF_FOLD_WAY_maximum], MDF_FOLD_LANES, .needs_items = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.amax", run_max, 0, "a axis= keepdims= initial=>numpy.maximum",
-                 FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
+                 FOLD(mdf_fold_ways[MDF_FOLD_WAY_maximum], MDF_FOLD_LANES, .needs_items = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.min", run_min, MDF_OPERATOR_METHOD, "a axis= keepdims= initial=>numpy.minimum",
-                 FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
+                 FOLD(mdf_fold_ways[MDF_FOLD_WAY_minimum], MDF_FOLD_LANES, .needs_items = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.amin", run_min, 0, "a axis= keepdims= initial=>numpy.minimum",
-                 FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true), .derivatives = MDF_DERIVATIVES({0, SHARE})),
+                 FOLD(mdf_fold_ways[MDF_FOLD_WAY_minimum], MDF_FOLD_LANES, .needs_items = true),
+                 .derivatives = MDF_DERIVATIVES({0, SHARE})),
     MDF_FUNCTION("numpy.any", run_any, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(any_way, MDF_FOLD_IN_ORDER, .truths = true),
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.all", run_all, MDF_OPERATOR_METHOD, "a axis= keepdims=", FOLD(all_way, MDF_FOLD_IN_ORDER, .truths = true),
@@ -390,10 +415,10 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("numpy.argmin", run_argmin, MDF_OPERATOR_METHOD, "a axis= keepdims=", .fold = &place_of_smallest,
                  .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0,
-                 "a axis= keepdims=", FOLD(maximum_way, MDF_FOLD_IN_ORDER, .needs_items = true, .skips_nan = true),
+    MDF_FUNCTION("numpy.nanmax", run_nan_largest, 0, "a axis= keepdims=",
+                 FOLD(mdf_fold_ways[MDF_FOLD_WAY_maximum], MDF_FOLD_IN_ORDER, .needs_items = true, .skips_nan = true),
                  .derivatives = MDF_DERIVATIVES({0, SHARE})),
-    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0,
-                 "a axis= keepdims=", FOLD(minimum_way, MDF_FOLD_IN_ORDER, .needs_items = true, .skips_nan = true),
+    MDF_FUNCTION("numpy.nanmin", run_nan_smallest, 0, "a axis= keepdims=",
+                 FOLD(mdf_fold_ways[MDF_FOLD_WAY_minimum], MDF_FOLD_IN_ORDER, .needs_items = true, .skips_nan = true),
                  .derivatives = MDF_DERIVATIVES({0, SHARE})),
     {NULL}};
