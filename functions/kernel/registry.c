@@ -178,9 +178,9 @@ static const char *lowered_as(const struct mdf_operator *row)
 
 static const char *derivative_of(const struct mdf_operator *row)
 {
-    bool any = row->move != NULL || (row->meaning != NULL && row->derivatives != mdf_derivatives_flat) || row->of_items != NULL ||
-               row->form == MDF_FORM_LIST || row->form == MDF_FORM_OUTPUTS || row->derivatives == mdf_derivatives_parts ||
-               row->written_out != MDF_WRITTEN_OUT_NOT,
+    bool any = ((row->move != NULL || row->meaning != NULL) && row->derivatives != mdf_derivatives_flat) ||
+               row->of_items != NULL || row->form == MDF_FORM_LIST || row->form == MDF_FORM_OUTPUTS ||
+               row->derivatives == mdf_derivatives_parts || row->written_out != MDF_WRITTEN_OUT_NOT,
          flat = false;
 
     any = any || (row->form >= MDF_FORM_IF && row->form <= MDF_FORM_SCAN); /* body by body */

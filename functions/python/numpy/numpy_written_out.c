@@ -1,6 +1,7 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * median diff gradient delete insert pad rot90 take_along_axis cov corrcoef isin percentile quantile nan_to_num.
+ * median diff gradient delete insert pad rot90 take_along_axis cov corrcoef isin percentile quantile nan_to_num isclose allclose
+ * array_equal.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
@@ -234,4 +235,14 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT_FLAT("numpy.isin", "element test_elements assume_unique=* invert=",
                      STEP("found", "numpy.any(numpy.equal(numpy.expand_dims(element, -1), numpy.ravel(test_elements)), -1)"),
                      RESULT("found if invert is None else numpy.not_equal(found, invert)")),
+    WRITTEN_OUT_FLAT(
+        "numpy.isclose", "a b rtol= atol= equal_nan=", STEP("x", "numpy.astype(a, 'float64')"),
+        STEP("y", "numpy.astype(b, 'float64')"),
+        STEP("apart", "(1e-8 if atol is None else atol) + (1e-5 if rtol is None else rtol) * numpy.abs(y)"),
+        STEP("close", "numpy.where(numpy.isfinite(y), numpy.less_equal(numpy.abs(x - y), apart), numpy.equal(x, y))"),
+        RESULT("close if equal_nan is None or not equal_nan else numpy.logical_or(close, numpy.isnan(x) & numpy.isnan(y))")),
+    WRITTEN_OUT_FLAT("numpy.allclose",
+                     "a b rtol= atol= equal_nan=", RESULT("numpy.all(numpy.isclose(a, b, rtol, atol, equal_nan))")),
+    WRITTEN_OUT_FLAT("numpy.array_equal", "a1 a2",
+                     RESULT("numpy.all(numpy.equal(a1, a2)) if numpy.shape(a1) == numpy.shape(a2) else False")),
     {NULL}};
