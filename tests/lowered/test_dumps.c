@@ -539,6 +539,18 @@ Test(dumps, narrow_comparisons)
               outcome->output);
 }
 
+/* What is computed in 32 bits before a sum in float64 has a nest of its own, whose vectors have twice as many lanes. */
+Test(dumps, sums_of_64_bits_apart)
+{
+    const char *text = dump_whole("tests/data/dumps/resampled.yaml -n 3");
+
+    expect_same_ways("tests/data/dumps/resampled.yaml", true);
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT32) ||
+                  (strstr(text, "nest over 40, 40 ") != NULL && strstr(text, "nest over 40 ") != NULL &&
+                   strstr(text, "r4@1 int32 = sum r3") != NULL && strstr(text, "r1@1 float64 = cast r0") != NULL),
+              "%s", text);
+}
+
 /* Short rows that nests make for nests lie as columns, but where one of these goes through all of them as one row. */
 Test(dumps, columns_between_nests)
 {

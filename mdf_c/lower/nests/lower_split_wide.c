@@ -1,0 +1,312 @@
+/* lower_split_wide.c - vectors of a nest have as many lanes as its widest elements allow. Where much is computed in 32 bits
+ * before some of it is summed in float64, the nest is made two: what does not hang on elements of 64 bits, and the rest, which
+ * loads what the first one has stored. Not for C source, where each loop has the vectors that its compiler finds. See lowering.h.
+ */
+#include "mdf_c/lower/nests/nest_draft.h"
+
+#include <string.h>
+
+enum {
+    MOST_SPLIT_STEPS = 64, /* as each is looked for among all */
+    MOST_HANDED = 2,
+    LARGEST_HANDED = 1 << 13, /* elements: they stay in the nearest cache */
+    FEWEST_LONG = 16,         /* indices of an axis that makes vectors */
+    LEAST_WORK = 1024,        /* steps at points, of what then has twice as many lanes */
+    LEAST_PER_HANDED = 32     /* the same, for each element that is stored and loaded again */
+};
+
+/* What becomes of the registers of a nest. */
+struct split {
+    const struct mdf_lowered_nest *nest;
+    bool is_wide[MOST_SPLIT_STEPS];   /* it belongs to the second nest */
+    bool is_handed[MOST_SPLIT_STEPS]; /* the first one makes it, and the second reads it */
+    size_t n_wide, n_handed, n_elements;
+};
+
+static size_t deepest_of(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
+}
+
+static bool depends_on_wide(const struct split *split, const struct mdf_nest_step *step)
+{
+    size_t k;
+
+    for (k = 0; k < step->n_in && !split->is_wide[step->in[k]]; k++) {
+    }
+    return k < step->n_in || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && split->is_wide[step->view.at]);
+}
+
+/* What a step of the second nest reads of the first; loads are done in both. False: it can not be handed on. */
+static bool hand(struct split *split, uint8_t number)
+{
+    const struct mdf_nest_step *step = &split->nest->steps[number];
+
+    if (split->is_wide[number] || split->is_handed[number] || (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE)) {
+        return true;
+    }
+    split->is_handed[number] = true;
+    split->n_handed++;
+    split->n_elements += mdf_nest_count(split->nest, 0, step->level);
+    return step->dtype == MDF_DTYPE_FLOAT32 && step->level > 0 && split->n_handed <= MOST_HANDED;
+}
+
+static bool find_handed(struct split *split)
+{
+    size_t i, k;
+
+    for (i = 0; i < split->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &split->nest->steps[i];
+
+        for (k = 0; split->is_wide[i] && k < step->n_in; k++) {
+            if (!hand(split, step->in[k])) {
+                return false;
+            }
+        }
+        if (split->is_wide[i] && step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && !hand(split, step->view.at)) {
+            return false;
+        }
+    }
+    return split->n_handed > 0 && split->n_elements <= LARGEST_HANDED;
+}
+
+/* Whether an element of 64 bits has to be where the first nest has vectors. */
+static bool stays_wide(const struct lowering *lowering, const struct mdf_nest_step *step)
+{
+    bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
+
+    return step->dtype == MDF_DTYPE_INT64 && step->level > 0 && moves &&
+           lowering->lowered->values[step->view.id].place != MDF_LOWERED_CONSTANT;
+}
+
+/* Whether the first nest has so much to compute that it pays. */
+static bool is_worth_it(const struct lowering *lowering, const struct split *split)
+{
+    const struct mdf_lowered_nest *nest = split->nest;
+    size_t work = 0, longest = 0, i, axis;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        bool computes = step->kind == MDF_NEST_FOLD || (step->kind == MDF_NEST_ELEMENT && step->code != MDF_LOWERED_ELEMENTS);
+
+        if (split->is_wide[i]) {
+            continue;
+        }
+        if (stays_wide(lowering, step)) {
+            return false;
+        }
+        work += computes ? mdf_nest_count(nest, 0, deepest_of(nest, step)) : 0;
+        for (axis = 0; axis < deepest_of(nest, step); axis++) {
+            longest = nest->extents[axis] > longest ? nest->extents[axis] : longest;
+        }
+    }
+    return longest >= FEWEST_LONG && work >= LEAST_WORK && work >= LEAST_PER_HANDED * split->n_elements;
+}
+
+static bool find_split(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct split *split)
+{
+    size_t i;
+
+    *split = (struct split){.nest = nest};
+    if (nest->is_open || nest->n_steps > MOST_SPLIT_STEPS) {
+        return false;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        split->is_wide[i] = (step->dtype == MDF_DTYPE_FLOAT64 && step->level > 0) || depends_on_wide(split, step);
+        split->n_wide += split->is_wide[i];
+    }
+    return split->n_wide > 0 && find_handed(split) && is_worth_it(lowering, split);
+}
+
+/* ------------------------------------------------------------------ the two nests */
+
+/* Where the first nest stores all of a register; NULL: it does not. */
+static const struct mdf_nest_view *find_stored(const struct lowering *lowering, const struct split *split, size_t number)
+{
+    const struct mdf_lowered_nest *nest = split->nest;
+    size_t i;
+
+    for (i = number + 1; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_STORE && step->in[0] == number &&
+            mdf_nest_count(nest, 0, step->level) == lowering->lowered->values[step->view.id].form.length) {
+            return &step->view;
+        }
+    }
+    return NULL;
+}
+
+/* A value for a register, which lies as its axes do. False: memory ran out. */
+static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t number, struct mdf_nest_view *view)
+{
+    const struct mdf_nest_step *step = &nest->steps[number];
+    struct mdf_value form = {0};
+    int64_t n = (int64_t)mdf_nest_count(nest, 0, step->level);
+    void *elements = mdf_value_make_tensor(lowering->memory, &form, (mdf_dtype)step->dtype, 1, &n);
+    size_t axis, i;
+
+    if (elements == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memset(elements, 0, (size_t)n * mdf_dtype_size((mdf_dtype)step->dtype));
+    *view = (struct mdf_nest_view){.id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form), .at = MDF_NEST_NONE};
+    mdf_value_clear(lowering->memory, &form);
+    if (view->id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    for (axis = step->level, n = 1; axis-- > 0; n *= (int64_t)nest->extents[axis]) {
+        view->strides[axis] = n;
+    }
+    for (i = 0; nest->steps[i].kind != MDF_NEST_STORE; i++) { /* each nest stores something */
+    }
+    lowering->facts[view->id].depth = lowering->facts[nest->steps[i].view.id].depth;
+    lowering->facts[view->id].region = lowering->facts[nest->steps[i].view.id].region;
+    lowering->facts[view->id].is_nested = true;
+    return true;
+}
+
+/* An empty nest of an index space, with room for all steps; NULL: memory ran out. */
+static struct mdf_lowered_nest *begin(struct lowering *lowering, const struct mdf_lowered_nest *from)
+{
+    struct mdf_lowered_nest *nest = mdf_arena_allocate(&lowering->lowered->arena, sizeof *nest);
+    struct mdf_nest_step *steps = mdf_arena_array(&lowering->lowered->arena, 2 * from->n_steps, sizeof *steps);
+
+    if (nest == NULL || steps == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    *nest = (struct mdf_lowered_nest){.n_axes = from->n_axes, .steps = steps};
+    memcpy(nest->extents, from->extents, sizeof nest->extents);
+    return nest;
+}
+
+static uint8_t add(struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, const uint8_t *registers)
+{
+    struct mdf_nest_step *added = &nest->steps[nest->n_steps];
+    size_t k;
+
+    *added = *step;
+    for (k = 0; k < step->n_in; k++) {
+        added->in[k] = registers[step->in[k]];
+    }
+    if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+        added->view.at = registers[step->view.at];
+    }
+    return (uint8_t)nest->n_steps++;
+}
+
+/* Axes that no step has are no axes. */
+static struct mdf_lowered_nest *finish(struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    nest->n_axes = 0;
+    for (i = 0; i < nest->n_steps; i++) {
+        size_t deepest = deepest_of(nest, &nest->steps[i]);
+
+        nest->n_axes = deepest > nest->n_axes ? deepest : nest->n_axes;
+    }
+    draft_join_axes(nest);
+    return nest;
+}
+
+/* Whether a step of the second nest, or of the first, reads a register. */
+static bool is_read(const struct split *split, size_t number, bool is_wide)
+{
+    size_t i;
+
+    for (i = number + 1; i < split->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &split->nest->steps[i];
+
+        if (split->is_wide[i] == is_wide &&
+            (memchr(step->in, (int)number, step->n_in) != NULL || (step->kind == MDF_NEST_LOAD && step->view.at == number))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A register that the first nest makes, stored there, and loaded by the second. False: memory ran out. */
+static bool hand_on(struct lowering *lowering, const struct split *split, size_t number, struct mdf_lowered_nest *nests[2],
+                    uint8_t registers[2][MOST_SPLIT_STEPS])
+{
+    const struct mdf_nest_step *step = &split->nest->steps[number];
+    const struct mdf_nest_view *stored = find_stored(lowering, split, number);
+    struct mdf_nest_step moves = {.kind = MDF_NEST_STORE, .level = step->level, .dtype = step->dtype, .n_in = 1};
+
+    if (stored == NULL && !add_array(lowering, split->nest, number, &moves.view)) {
+        return false;
+    }
+    if (stored == NULL) {
+        moves.in[0] = (uint8_t)number;
+        add(nests[0], &moves, registers[0]);
+    } else {
+        moves.view = *stored;
+    }
+    moves.kind = MDF_NEST_LOAD;
+    moves.n_in = 0;
+    registers[1][number] = add(nests[1], &moves, registers[1]);
+    return true;
+}
+
+static bool split_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t at, const struct split *split)
+{
+    struct mdf_lowered_nest *nests[2] = {begin(lowering, split->nest), begin(lowering, split->nest)};
+    uint8_t registers[2][MOST_SPLIT_STEPS] = {{0}, {0}};
+    struct mdf_lowered_op *ops;
+    size_t i;
+
+    for (i = 0; nests[0] != NULL && nests[1] != NULL && i < split->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &split->nest->steps[i];
+        bool is_plain_load = step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE;
+
+        if (is_plain_load ? is_read(split, i, false) : !split->is_wide[i]) {
+            registers[0][i] = add(nests[0], step, registers[0]);
+        }
+        if (is_plain_load ? is_read(split, i, true) : split->is_wide[i]) {
+            registers[1][i] = add(nests[1], step, registers[1]);
+        }
+        if (split->is_handed[i] && !hand_on(lowering, split, i, nests, registers)) {
+            return false;
+        }
+    }
+    ops = i == split->nest->n_steps ? lowering_insert_ops(lowering, region, at, 1) : NULL;
+    if (ops == NULL) {
+        return false;
+    }
+    ops[0] = ops[1];
+    ops[0].of.nest = finish(nests[0]);
+    ops[1].of.nest = finish(nests[1]);
+    return true;
+}
+
+static bool split_region(struct lowering *lowering, struct mdf_lowered_region *region)
+{
+    struct split split;
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        struct mdf_lowered_op *op = &region->ops[i];
+        bool done = true;
+
+        if (op->code == MDF_LOWERED_LOOP) {
+            done = split_region(lowering, &op->of.loop->body);
+        } else if (op->code == MDF_LOWERED_IF) {
+            done = split_region(lowering, &op->of.branches->then) && split_region(lowering, &op->of.branches->otherwise);
+        } else if (op->code == MDF_LOWERED_NEST && find_split(lowering, op->of.nest, &split)) {
+            done = split_op(lowering, region, i++, &split);
+        }
+        if (!done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool lowering_split_wide(struct lowering *lowering)
+{
+    return lowering->is_for_source || split_region(lowering, &lowering->lowered->region);
+}
