@@ -10,6 +10,7 @@
 enum {
     SCRATCH_AXES = 1,
     BLOCK = 256,             /* elements converted at a time */
+    FOLD_BYTES = 8 << 10,    /* of the result, which stay near while all operands are folded */
     LARGEST_CARRIER_SIZE = 4 /* bytes of an element of a carrier */
 };
 
@@ -466,4 +467,69 @@ bool mdf_elementwise_call(struct mdf_call *call, const struct mdf_operation *ope
         }
     }
     return mdf_elementwise(call, target != NULL ? target : &call->scratch[0], operation, n_operands, call->inputs, settings);
+}
+
+/* ------------------------------------------------------------------ folds of several operands */
+
+struct fold {
+    mdf_loop loop;
+    size_t n_operands, size; /* size: of an element */
+    const struct mdf_value *const *operands;
+    char *target;
+    atomic_bool refused;
+};
+
+bool mdf_elementwise_folds(const struct mdf_call *call, const struct mdf_operation *operation, size_t n_operands,
+                           const struct mdf_value *const operands[])
+{
+    bool does = n_operands > 2 && operation->result == MDF_RESULT_SAME && !operation->selects && call->context->trace == NULL;
+
+    for (size_t i = 0; does && i < n_operands; i++) {
+        does = operands[i]->dtype == operands[0]->dtype && mdf_value_has_shape_of(operands[i], operands[0]);
+    }
+    return does && operands[0]->dtype < MDF_DTYPE_COUNT && operation->loops[operands[0]->dtype] != NULL;
+}
+
+/* Elements [first, last), a block at a time: what comes before the last operand is in the target. */
+static void run_fold(void *context, size_t first, size_t last)
+{
+    static const size_t steps[2] = {1, 1};
+    struct fold *fold = context;
+    size_t n_block = FOLD_BYTES / fold->size;
+
+    for (; first < last; first += n_block) {
+        size_t n = last - first < n_block ? last - first : n_block, at = first * fold->size;
+        const void *pointers[2] = {(const char *)fold->operands[0]->data + at};
+
+        for (size_t i = 1; i < fold->n_operands; i++) {
+            pointers[1] = (const char *)fold->operands[i]->data + at;
+            if (!fold->loop(fold->target + at, pointers, steps, n, NULL)) {
+                atomic_store_explicit(&fold->refused, true, memory_order_relaxed);
+                return;
+            }
+            pointers[0] = fold->target + at;
+        }
+    }
+}
+
+bool mdf_elementwise_fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation,
+                          size_t n_operands, const struct mdf_value *const operands[])
+{
+    mdf_dtype dtype = (mdf_dtype)operands[0]->dtype;
+    double cost_ns = operation->cost_ns > 0 ? (double)operation->cost_ns : default_cost_ns;
+    struct fold fold = {.loop = operation->loops[dtype],
+                        .n_operands = n_operands,
+                        .size = mdf_dtype_size(dtype),
+                        .operands = operands,
+                        .target = make_result(call, target, dtype, operands[0]->rank, mdf_value_shape(operands[0]))};
+    size_t n = operands[0]->length;
+
+    if (fold.target == NULL) {
+        return false;
+    }
+    atomic_init(&fold.refused, false);
+    if (n > 0) {
+        mdf_parallel_for(call->context, n, cost_ns * (double)(n_operands - 1), run_fold, &fold);
+    }
+    return !atomic_load_explicit(&fold.refused, memory_order_relaxed) || refuse(call, operation);
 }

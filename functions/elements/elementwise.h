@@ -13,8 +13,8 @@
 enum { MDF_MAX_OPERANDS = 3 };
 
 /* Computes `n` > 0 elements. Operand `i` advances by steps[i] elements, 1 or 0. `target` does not overlap an operand, but of
- * the loops of elementwise_loop.inc and where.c it may be one that advances. False: an element is refused. bool elements are
- * bytes, 0 or 1 (uint8_t). */
+ * the loops of elementwise_loop.inc, element_loops.inc and where.c it may be one that advances. False: an element is refused.
+ * bool elements are bytes, 0 or 1 (uint8_t). */
 typedef bool (*mdf_loop)(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings);
 /* The same loop, without asking in each call which vectors the processor has: for code that is made for this one. */
 mdf_loop mdf_loop_here(mdf_loop loop);
@@ -48,6 +48,14 @@ bool mdf_elementwise_call(struct mdf_call *call, const struct mdf_operation *ope
 /* The same on any arrays, into any value that is none of them. */
 bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation, size_t n_operands,
                      const struct mdf_value *const operands[], const void *settings);
+
+/* Whether three or more operands, which are arrays, can be folded from the left by the function below: they have one type, with a
+ * loop of its own whose target may be an operand (see mdf_loop) and has that type, and one shape. */
+bool mdf_elementwise_folds(const struct mdf_call *call, const struct mdf_operation *operation, size_t n_operands,
+                           const struct mdf_value *const operands[]);
+/* What mdf_elementwise would give of the first two, of that and the third, and so on, in one go over all elements. */
+bool mdf_elementwise_fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation,
+                          size_t n_operands, const struct mdf_value *const operands[]);
 
 /* The type through which elements of a type are computed with where they have no loop: itself, or as above. */
 mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype);

@@ -269,6 +269,57 @@ Test(element_oracles, two_operands)
     }
 }
 
+/* Three operands and more, folded from the left; of one shape these go through all elements once. */
+static void check_folded(const struct binary *binary, mdf_dtype dtype)
+{
+    const struct mdf_value *operands[5];
+    size_t n_operands = (size_t)kernel_pick(3, 5), rank = kernel_pick(0, 9) == 0 ? 0 : 1;
+    int64_t n = kernel_pick(0, 1) == 0 ? kernel_pick(0, 40) : kernel_pick(1000, 9000), one = 1;
+    bool is_real = mdf_dtype_kind(dtype) == 'f', has_one = kernel_pick(0, 3) == 0;
+    struct kernel_call call;
+
+    kernel_begin(&call, binary->name, 13);
+    for (size_t i = 0; i < n_operands; i++) {
+        operands[i] = kernel_add(&call, dtype, rank, has_one && i == 1 ? &one : &n, NUMBERS_WILD, false);
+    }
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, rank, &n);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        double real = is_real ? kernel_number(operands[0], i) : 0;
+        int64_t whole = is_real ? 0 : kernel_whole(operands[0], i);
+
+        for (size_t k = 1; k < n_operands; k++) {
+            size_t at = operands[k]->length == 1 ? 0 : i;
+
+            if (is_real) {
+                real = in_type(dtype, binary->real(real, kernel_number(operands[k], at)));
+            } else {
+                whole = wrapped(dtype, binary->whole(whole, kernel_whole(operands[k], at)));
+            }
+        }
+        if (is_real) {
+            kernel_check(&call, 0, i, real, 0);
+        } else {
+            cr_assert_eq(kernel_whole(&call.outputs[0], i), whole, "%s of %s", binary->name, mdf_dtype_name(dtype));
+        }
+    }
+    kernel_end(&call);
+}
+
+Test(element_oracles, several_operands)
+{
+    static const struct binary folds[] = {
+        {"Max", 13, larger_real, larger_whole}, {"Min", 13, lesser_real, lesser_whole}, {"Sum", 13, add_reals, add_wholes}};
+    static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT16, MDF_DTYPE_INT8, MDF_DTYPE_INT64};
+
+    for (size_t i = 0; i < N_CASES; i++) {
+        const struct binary *fold = &folds[i % (sizeof folds / sizeof *folds)];
+        mdf_dtype dtype = dtypes[i / 3 % (sizeof dtypes / sizeof *dtypes)];
+
+        check_folded(fold, i % 3 == 2 && dtype != MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT32 : dtype);
+    }
+}
+
 static void check_where(mdf_dtype dtype)
 {
     int64_t shapes[3][MAX_RANK], result[MAX_RANK], partly[MAX_RANK], index[MAX_RANK];

@@ -1,12 +1,5 @@
-/* element_loops_reals.c - the loops of elements.def for float32 and float64. */
+/* element_loops_float64.c - the loops of elements.def for float64. */
 #include "functions/elements/loops/element_loops.h"
-
-#define SUFFIX float32
-#define ELEMENT float
-#define MATH(function) function##f
-#define HAS_REALS(...) __VA_ARGS__
-#define HAS_FLOAT32(...) __VA_ARGS__
-#include "functions/elements/loops/element_loops.inc"
 
 #if defined(__x86_64__)
 #define SUFFIX float64_avx2
