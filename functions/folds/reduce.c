@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_TOTALS = 256, ROWS_AT_ONCE = 16 };
+enum { N_TOTALS = 1024, FEW_TOTALS = 256, MANY_ROWS = 64, ROWS_AT_ONCE = 16 };
 
 /* ------------------------------------------------------------------ folds, by type */
 
@@ -175,8 +175,8 @@ struct job {
     bool inner_reduced;        /* whether it is reduced */
     size_t n_outer;            /* product of the kept axes, ... */
     size_t n_rows;             /* and of the reduced ones; all without the innermost */
-    size_t n_chunks;           /* an inner axis that is kept: pieces of at most N_TOTALS that it is cut into */
-    size_t n_reduced;          /* elements that make one output element */
+    size_t n_chunk, n_chunks; /* an inner axis that is kept: pieces, of so many elements, at most N_TOTALS, that it is cut into */
+    size_t n_reduced;         /* elements that make one output element */
 };
 
 /* Offset of combination number `i` of the indices of some axes. */
@@ -620,10 +620,10 @@ static void reduce_range(void *context, size_t first, size_t last)
     size_t n;
 
     for (size_t i = first; i < last; i += job->inner_reduced ? n : 1) {
-        size_t outer = i / job->n_chunks, column = i % job->n_chunks * N_TOTALS,
+        size_t outer = i / job->n_chunks, column = i % job->n_chunks * job->n_chunk,
                limit = job->inner_reduced ? last - i : job->n_inner - column;
 
-        n = limit < N_TOTALS ? limit : N_TOTALS;
+        n = limit < job->n_chunk ? limit : job->n_chunk;
         if (job->inner_reduced) {
             reduce_rows(job, outer, n, totals, shifts);
             finish(job, totals, n, shifts, outer);
@@ -739,7 +739,9 @@ static bool run(struct mdf_call *call, struct job *job, size_t n_elements, size_
 
     job->n_outer = mdf_axes_product(job->kept.sizes, 0, job->kept.n);
     job->n_rows = n_elements == 0 ? 0 : mdf_axes_product(job->reduced.sizes, 0, job->reduced.n);
-    job->n_chunks = job->inner_reduced ? 1 : (job->n_inner + N_TOTALS - 1) / N_TOTALS;
+    /* Rows are best gone through as long as they are, but threads need pieces. */
+    job->n_chunk = call->context->n_threads > 1 && job->n_outer < MANY_ROWS ? FEW_TOTALS : N_TOTALS;
+    job->n_chunks = job->inner_reduced ? 1 : (job->n_inner + job->n_chunk - 1) / job->n_chunk;
     job->n_reduced = n_outputs == 0 ? 0 : n_elements / n_outputs;
     n_pieces = n_outputs == 0 ? 0 : job->n_outer * job->n_chunks;
     if (n_pieces > 0) {

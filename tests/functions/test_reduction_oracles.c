@@ -247,6 +247,38 @@ Test(reduction_oracles, reductions)
     }
 }
 
+/* Sums of many rows, each column's in the order of the rows, in float64; of more columns than are summed at once. */
+static void check_column_sums(mdf_dtype dtype)
+{
+    const int64_t shape[] = {kernel_pick(1, 3), kernel_pick(1, 40), kernel_pick(1, kernel_pick(0, 1) == 0 ? 40 : 2500)}, axis = 1;
+    const int64_t result[] = {shape[0], 1, shape[2]};
+    const struct mdf_value *x;
+    struct kernel_call call;
+
+    kernel_begin(&call, "ReduceSum", 13);
+    x = kernel_add(&call, dtype, 3, shape, NUMBERS_WILD, false);
+    kernel_add_integers(&call, &axis, 1);
+    kernel_run(&call);
+    kernel_check_shape(&call, 0, 3, result);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        size_t n = (size_t)shape[2], first = i / n * (size_t)shape[1] * n + i % n;
+        double sum = 0;
+
+        for (size_t row = 0; row < (size_t)shape[1]; row++) {
+            sum += kernel_number(x, first + row * n);
+        }
+        kernel_check(&call, 0, i, dtype == MDF_DTYPE_FLOAT32 ? (double)(float)sum : sum, 0);
+    }
+    kernel_end(&call);
+}
+
+Test(reduction_oracles, sums_of_columns)
+{
+    for (size_t i = 0; i < 60; i++) {
+        check_column_sums(i % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64);
+    }
+}
+
 /* Rows and columns of random bits, long enough for vectors of any type and what is left behind them. */
 static void check_whole_extremes(bool largest, mdf_dtype dtype, int64_t axis)
 {
