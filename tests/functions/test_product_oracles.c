@@ -1,11 +1,14 @@
 /* test_product_oracles.c - matrix products and Einsum against their definitions: arrays of all ranks that broadcast, integers
  * that wrap, sizes of 0, operands that share labels in any way. */
+#include "functions/products/byte_words.h"
 #include "tests/support/kernel_call.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "functions/products/requantise_routine.inc"
 
 enum { MAX_RANK = 5, N_CASES = 150 };
 
@@ -504,5 +507,50 @@ Test(product_oracles, einsum)
         check_einsum(MDF_DTYPE_INT64);
         check_einsum(MDF_DTYPE_INT32);
         check_einsum(MDF_DTYPE_INT8);
+    }
+}
+
+/* ------------------------------------------------------------------ sums as quantised numbers */
+
+static float pick_scale(void)
+{
+    static const float odd[] = {0, -0.5f, 0.5f, 1, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, 0x1p-8f};
+
+    return kernel_pick(0, 3) == 0 ? odd[kernel_pick(0, 9)] : (float)kernel_pick(-1000, 1000) / (float)kernel_pick(1, 1000000);
+}
+
+/* Lines are what single numbers are: sums at the ends of their range, halves that are rounded to even, scales of any kind. */
+static void check_requantised(const struct mdf_byte_words *words)
+{
+    uint32_t sums[100];
+    float scales[100];
+    uint8_t results[100];
+    size_t n = (size_t)kernel_pick(0, 100);
+    bool is_signed = kernel_pick(0, 1) == 1, has_scales = kernel_pick(0, 1) == 1, is_small = kernel_pick(0, 1) == 1;
+    struct mdf_requantised_line line = {.scales = has_scales ? scales : NULL,
+                                        .scale = is_small ? 0.5f / (float)kernel_pick(1, 4) : pick_scale(),
+                                        .zero = (int32_t)kernel_pick(is_signed ? INT8_MIN : 0, is_signed ? INT8_MAX : UINT8_MAX),
+                                        .is_signed = is_signed,
+                                        .to = results};
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t most = kernel_pick(0, 2) == 0 ? INT32_MAX : kernel_pick(0, 1) == 0 ? 100000 : 700;
+
+        sums[i] = (uint32_t)(kernel_pick(0, 9) == 0 ? INT32_MIN : kernel_pick(-most, most));
+        scales[i] = is_small ? (float)kernel_pick(-8, 8) / 16 : pick_scale();
+    }
+    words->requantise(n, sums, &line);
+    for (size_t i = 0; i < n; i++) {
+        double number = (double)(int32_t)sums[i] * (double)(has_scales ? scales[i] : line.scale);
+        int32_t wanted = mdf_requantise(number, true, line.zero, is_signed ? INT8_MIN : 0, is_signed ? INT8_MAX : UINT8_MAX);
+
+        cr_assert_eq(results[i], (uint8_t)wanted, "%g of %d, zero %d", number, (int)(int32_t)sums[i], (int)line.zero);
+    }
+}
+
+Test(product_oracles, requantised_lines)
+{
+    for (size_t i = 0; i < 4000; i++) {
+        check_requantised(i % 2 == 0 ? mdf_byte_words() : mdf_byte_pairs());
     }
 }
