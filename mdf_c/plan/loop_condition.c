@@ -86,13 +86,15 @@ static enum truth truth_of_slot(const struct unit *unit, const struct mdf_code *
     return TRUTH_UNKNOWN;
 }
 
-/* Of a value of the unit around the body. */
+/* Of a value of the unit around the body, or of one around that. */
 static enum truth truth_outside(const struct unit *unit, mdf_operand operand)
 {
-    const struct mdf_value *constants = unit->constants.items;
-
-    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT ? truth_of_value(&constants[MDF_OPERAND_INDEX(operand)])
-                                                             : TRUTH_UNKNOWN;
+    for (; MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE && unit->outer != NULL; unit = unit->outer) {
+        operand = ((const mdf_operand *)unit->captures.items)[MDF_OPERAND_INDEX(operand)];
+    }
+    return MDF_OPERAND_KIND(operand) == MDF_OPERAND_CONSTANT
+               ? truth_of_value(&((const struct mdf_value *)unit->constants.items)[MDF_OPERAND_INDEX(operand)])
+               : TRUTH_UNKNOWN;
 }
 
 static enum truth truth_of(const struct unit *unit, const struct mdf_code *body, mdf_operand operand, int depth)

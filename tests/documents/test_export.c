@@ -309,6 +309,37 @@ Test(export, inputs_that_are_optional)
     mdf_model_free(model);
 }
 
+static void count_warning(void *context, const mdf_error *warning)
+{
+    cr_expect_not_null(warning->message);
+    ++*(size_t *)context;
+}
+
+/* A Loop without a condition, in a branch, is written with one that is true, a constant of the outermost graph: nobody is warned that it may be
+ * false. */
+Test(export, a_loop_in_a_branch_goes_on)
+{
+    mdf_error error = {0};
+    mdf_model *model = through_onnx(
+        "{\"m\": {\"onnx_opset_version\": \"18\", \"graphs\": {\"main\": {\"nodes\": {\"n\": {\"input_ports\": {\"c\": {\"type\": \"bool\", "
+        "\"shape\": []}}, \"parameters\": {\"x\": {\"function\": \"onnx::If\", \"args\": {\"cond\": \"c\", \"then_branch\": \"yes\", "
+        "\"else_branch\": \"no\"}}}, \"output_ports\": {\"y\": {\"value\": \"x\"}}}}}, \"no\": {\"nodes\": {\"a\": {\"output_ports\": "
+        "{\"y\": {\"value\": \"1.0\"}}}}}, \"yes\": {\"nodes\": {\"a\": {\"parameters\": {\"x\": {\"function\": \"onnx::Loop\", "
+        "\"args\": {\"M\": 3, \"v_initial\": \"1.0\", \"body\": \"step\"}}}, \"output_ports\": {\"y\": {\"value\": \"x\"}}}}}, \"step\": "
+        "{\"metadata\": {\"inputs\": [\"i\", \"go\", \"s\"], \"outputs\": [\"go\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": "
+        "{\"s\": {}}, \"output_ports\": {\"t\": {\"value\": \"s * 2\"}}}}}}}}",
+        &error);
+    size_t n_warnings = 0;
+    mdf_program *program;
+
+    cr_assert_not_null(model, "%s: %s", error.path, error.message);
+    program = mdf_compile(model, &(mdf_options){.warning = count_warning, .warning_context = &n_warnings}, &error);
+    cr_assert_not_null(program, "%s", error.message);
+    cr_expect_eq(n_warnings, 0);
+    mdf_program_free(program);
+    mdf_model_free(model);
+}
+
 /* What a loop stacks without a single iteration has the shape that its body declares. */
 Test(export, a_loop_without_iterations_has_the_declared_shape)
 {
