@@ -318,6 +318,39 @@ static bool is_needed(const struct mdf_source_writer *writer, const struct mdf_l
     return false;
 }
 
+/* Whether the shapes of results may hang on the elements of input `i`: on sizes, places, truths, or, by an operator that has no
+ * form in C, on any. */
+static bool may_say_shape(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call, size_t i)
+{
+    const struct mdf_lowered_value *value =
+        call->inputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[call->inputs[i]] : NULL;
+    const struct mdf_operator *operator= call->call.operator;
+    const struct mdf_move *move = operator->move;
+
+    if (value == NULL || value->place == MDF_LOWERED_CONSTANT || value->form.length == 0 ||
+        mdf_counts_by_form(operator, i) || operator->element != NULL || operator->element_of != NULL || operator->fold != NULL) {
+        return false;
+    }
+    if (move != NULL) {
+        return i >= mdf_move_data(move, call->n_inputs) && !move->chooses;
+    }
+    return (operator->form == MDF_FORM_NONE && operator->routine == NULL) || mdf_dtype_kind((mdf_dtype)value->form.dtype) != 'f';
+}
+
+/* Nobody needs elements of the call: it is left out. What looks at its results has taken their shapes for what they are in the
+ * example; where other elements give others, that can not be told. */
+static bool leave_out(struct mdf_source_writer *writer, const struct mdf_source_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < call->call->n_inputs; i++) {
+        if (may_say_shape(writer, call->call, i)) {
+            return refuse(writer, call);
+        }
+    }
+    return true;
+}
+
 bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_call *lowered = op->of.call;
@@ -340,7 +373,7 @@ bool mdf_source_write_call(struct mdf_source_writer *writer, const struct mdf_lo
         return write_item(writer, &call);
     }
     if (!is_needed(writer, lowered)) {
-        return true;
+        return leave_out(writer, &call);
     }
     return call.operator->form == MDF_FORM_QUOTIENT ? write_quotient(writer, &call) : refuse(writer, &call);
 }
