@@ -373,7 +373,10 @@ Test(sweep, what_can_not_be_recorded_is_told)
         const char *value, *message;
     } cases[] = {
         {"[[1, 2], [3]]", "a sweep records arrays of numbers: leave the port out"},
-        {"numpy.ones(int(k))", "the value is float64[2] where the first instance ended with float64[3]"},
+        {"numpy.ones(int(k) + 1)", "the value is float64[2] where the first instance ended with float64[4]"},
+        {"numpy.ones(int(k))", "the value is float64[1] where the first instance ended with float64[3]"},
+        {"numpy.ones(3 - int(k))", "the value is float64[2] where the first instance ended with float64[0]"},
+        {"k if k < 3 else numpy.ones(0)", "the value is float64 scalar where the first instance ended with float64[0]"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

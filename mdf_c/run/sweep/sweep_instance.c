@@ -234,7 +234,8 @@ static mdf_status write_row(const struct instance *instance, const struct mdf_sw
     } else if (!widens((mdf_dtype)value->dtype, record->dtype)) {
         fits = false;
     } else if (!has_shape(value, record)) {
-        fits = value->length == 1 && fill(record, target, (mdf_dtype)value->dtype, value->data);
+        fits = value->length == 1 && (value->rank == 0 ? record->n_elements > 0 : record->n_elements == 1) &&
+               fill(record, target, (mdf_dtype)value->dtype, value->data);
     } else if ((mdf_dtype)value->dtype == record->dtype) {
         if (record->size_bytes > 0) {
             memcpy(target, value->data, record->size_bytes);
