@@ -117,6 +117,31 @@ Test(copy_state, a_snapshot_can_be_come_back_to)
     end(&fixture);
 }
 
+/* What a stopped evaluation leaves is not said, and differs between the ways of running: a copy of before is as if it had not
+ * been. */
+Test(copy_state, a_stopped_evaluation_is_undone_by_a_snapshot)
+{
+    double before[8], first[12], again[12];
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        const mdf_options options = {.plain = i == 1};
+        struct fixture fixture = begin(&options);
+
+        run(&fixture, fixture.state, 4, before);
+        copy(&fixture, fixture.copy, fixture.state);
+        run(&fixture, fixture.state, 6, first);
+        copy(&fixture, fixture.state, fixture.copy);
+        mdf_state_interrupt(fixture.state);
+        cr_expect_eq(mdf_evaluate(fixture.state, (double)NAN, &fixture.error), MDF_INTERRUPTED);
+        fixture.error = (mdf_error){0};
+        copy(&fixture, fixture.state, fixture.copy);
+        run(&fixture, fixture.state, 6, again);
+        cr_expect_eq(memcmp(first, again, sizeof first), 0);
+        end(&fixture);
+    }
+}
+
 Test(copy_state, has_parameters_and_inputs)
 {
     struct fixture fixture = begin(NULL);
