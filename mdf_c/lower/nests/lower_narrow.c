@@ -315,32 +315,25 @@ mdf_lowered_id narrow_number(struct narrow_front *front, const struct mdf_lowere
 /* The function of a code; NULL: it is none of those that are done in int32. */
 const struct mdf_element *narrow_element(unsigned code)
 {
-    switch (code) {
-    case MDF_LOWERED_ADD:
-        return MDF_ELEMENT(add);
-    case MDF_LOWERED_SUBTRACT:
-        return MDF_ELEMENT(subtract);
-    case MDF_LOWERED_MULTIPLY:
-        return MDF_ELEMENT(multiply);
-    case MDF_LOWERED_NEGATE:
-        return MDF_ELEMENT(negative);
-    case MDF_LOWERED_SELECT:
-        return MDF_ELEMENT(select);
-    case MDF_LOWERED_EQUAL:
-        return MDF_ELEMENT(equal);
-    case MDF_LOWERED_NOT_EQUAL:
-        return MDF_ELEMENT(not_equal);
-    case MDF_LOWERED_LESS:
-        return MDF_ELEMENT(less);
-    case MDF_LOWERED_LESS_EQUAL:
-        return MDF_ELEMENT(less_or_equal);
-    case MDF_LOWERED_GREATER:
-        return MDF_ELEMENT(greater);
-    case MDF_LOWERED_GREATER_EQUAL:
-        return MDF_ELEMENT(greater_or_equal);
-    default:
-        return NULL;
+    static const struct {
+        unsigned code;
+        const struct mdf_element *element;
+    } elements[] = {{MDF_LOWERED_ADD, MDF_ELEMENT(add)},
+                    {MDF_LOWERED_SUBTRACT, MDF_ELEMENT(subtract)},
+                    {MDF_LOWERED_MULTIPLY, MDF_ELEMENT(multiply)},
+                    {MDF_LOWERED_NEGATE, MDF_ELEMENT(negative)},
+                    {MDF_LOWERED_SELECT, MDF_ELEMENT(select)},
+                    {MDF_LOWERED_EQUAL, MDF_ELEMENT(equal)},
+                    {MDF_LOWERED_NOT_EQUAL, MDF_ELEMENT(not_equal)},
+                    {MDF_LOWERED_LESS, MDF_ELEMENT(less)},
+                    {MDF_LOWERED_LESS_EQUAL, MDF_ELEMENT(less_or_equal)},
+                    {MDF_LOWERED_GREATER, MDF_ELEMENT(greater)},
+                    {MDF_LOWERED_GREATER_EQUAL, MDF_ELEMENT(greater_or_equal)}};
+    size_t i;
+
+    for (i = 0; i < sizeof elements / sizeof *elements && elements[i].code != code; i++) {
     }
+    return i < sizeof elements / sizeof *elements ? elements[i].element : NULL;
 }
 
 /* The comparison of registers in[0] and in[1] of the draft, of which in[row] loads the row, in int32. */

@@ -97,19 +97,16 @@ static struct known know_element(const struct mdf_nest_step *step, const struct 
     if (!has_narrow_operands(step, known)) {
         return nothing;
     }
-    switch (step->code) {
-    case MDF_LOWERED_ADD:
-    case MDF_LOWERED_SUBTRACT:
+    if (step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT) {
         return know_sum(&known[step->in[0]], &known[step->in[1]], step->code == MDF_LOWERED_SUBTRACT);
-    case MDF_LOWERED_NEGATE:
-        return know_sum(&zero, &known[step->in[0]], true);
-    case MDF_LOWERED_MULTIPLY:
-        return know_product(&known[step->in[0]], &known[step->in[1]]);
-    case MDF_LOWERED_SELECT:
-        return know_either(&known[step->in[1]], &known[step->in[2]]);
-    default:
-        return nothing;
     }
+    if (step->code == MDF_LOWERED_NEGATE) {
+        return know_sum(&zero, &known[step->in[0]], true);
+    }
+    if (step->code == MDF_LOWERED_MULTIPLY) {
+        return know_product(&known[step->in[0]], &known[step->in[1]]);
+    }
+    return step->code == MDF_LOWERED_SELECT ? know_either(&known[step->in[1]], &known[step->in[2]]) : nothing;
 }
 
 static struct known know_fold(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, const struct known *known)
