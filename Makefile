@@ -122,7 +122,7 @@ ONE_LOOP := $(if $(SANITIZE),,$(shell $(CC) -Werror -fno-version-loops-for-strid
 $(BUILD)/objects/functions/products/gemm/gemm_%.o: FILE_FLAGS += $(ONE_LOOP)
 # Loops of a few instructions, which take a seventh to a third longer where one lies across the end of a line: what else is in the file, or
 # before it in the library, decided that.
-$(addprefix $(BUILD)/objects/functions/,elements/vectors/vector_rows.o folds/order.o folds/ordering.o folds/softmax.o moves/along.o quantised/quantize.o) \
+$(addprefix $(BUILD)/objects/functions/,elements/vectors/vector_rows.o elements/vectors/vector_math_avx2.o folds/order.o folds/ordering.o folds/softmax.o moves/along.o quantised/quantize.o) \
 	$(BUILD)/objects/mdf_c/tensor/dtype_convert.o: FILE_FLAGS += $(if $(SANITIZE),,-falign-loops=64)
 
 # ---------------------------------------------------------------- targets
