@@ -1,6 +1,6 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * median diff gradient delete insert pad rot90 take_along_axis cov corrcoef isin percentile quantile nan_to_num isclose allclose
+ * median diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose
  * array_equal.
  *
  * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
@@ -22,11 +22,6 @@
 /* Without NaN, in the place of which a number stands that changes nothing. */
 #define WITHOUT_NAN(number) "numpy.where(numpy.not_equal(a, a), " #number ", a)"
 
-/* Whether elements may be NaN. */
-#define IS_REAL(array) "'float' in numpy.asarray(" array ").dtype"
-/* Whether they are reals of fewer bits than float64. */
-#define IS_SHORT(array) array ".dtype in 'bfloat16 float32'"
-
 /* The shape as an array. */
 #define SIZES(array) "numpy.asarray(numpy.shape(" array "), numpy.int64)"
 /* What is joined to rows. */
@@ -37,45 +32,29 @@
 #define VARIABLES(array)                                                                                 \
     "numpy.float64(1.0) * (numpy.atleast_2d(" array ") if rowvar is None or rowvar or numpy.ndim(" array \
     ") < 2 else numpy.transpose(" array "))"
+#define LIKE(number) "numpy.full_like(array, " number ")"
 /* How many are numbers. */
 #define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, None, keepdims)"
 
-/* "message": an error, of a call that has no meaning. */
+/* "message value= holds=": the value where a truth holds, else an error: a call has no meaning. */
 static bool run_refuse(struct mdf_call *call)
 {
+    bool holds;
     size_t length;
 
-    mdf_error_set(&call->context->error, MDF_VALUE, "%s", mdf_python_text(call->inputs[0], &length));
-    return false;
+    if (!mdf_python_truth(call, 2, false, &holds)) {
+        return false;
+    }
+    if (!holds) {
+        mdf_error_set(&call->context->error, MDF_VALUE, "%s", mdf_python_text(call->inputs[0], &length));
+        return false;
+    }
+    return mdf_python_copy(call, mdf_call_target(call, 0), call->inputs[1]);
 }
 
-/* Between the two elements nearest to a share, 0 to 1, of the elements in their order. A place that is none is behind the last.
- */
-#define QUANTILE(share)                                                                                                          \
-    STEP("n", "numpy.ndim(a) if axis is None else numpy.size(axis)"),                                                            \
-        STEP("moved", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, numpy.arange(n))"),                         \
-        STEP("sizes", SIZES("moved")),                                                                                           \
-        STEP("ordered", "numpy.sort(numpy.reshape(moved, numpy.append(numpy.prod(sizes[:n]), sizes[n:])), 0)"),                  \
-        STEP("last", "numpy.shape(ordered)[0] - 1"), STEP("at", share " * last"),                                                \
-        STEP("place", "numpy.ceil(at) if method == 'higher' else numpy.round(at) if method == 'nearest' else numpy.floor(at)"),  \
-        STEP("first", "numpy.astype(numpy.where((at >= 0) & (at <= last), place, last + 1), 'int64')"),                          \
-        STEP("taken", "numpy.take(ordered, first, 0)"), STEP("wide", "numpy.float64(1.0) if " IS_SHORT("ordered") " else 1.0"),  \
-        STEP("below", "taken * wide"), STEP("above", "numpy.take(ordered, numpy.minimum(first + 1, last), 0) * wide"),           \
-        STEP("apart", "above - below"),                                                                                          \
-        STEP("part", "numpy.reshape(at - place, numpy.append(" SIZES("at") ", numpy.ones(numpy.ndim(ordered) - 1, 'int64')))"),  \
-        STEP("between", "numpy.where(part >= 0.5, above - apart * (1 - part), below + apart * part)"),                           \
-        STEP("found", "between if method is None else between if method == 'linear' else numpy.where(part > 0, above - apart * " \
-                      "0.5, below) if method == 'midpoint' else taken if method == 'lower' else taken if method == 'higher' "    \
-                      "else taken if method == 'nearest' else "                                                                  \
-                      "operator.refuse('numpy.quantile: the method is linear, lower, higher, midpoint or nearest')"),            \
-        STEP("known", "numpy.where(ordered[last] == ordered[last], found, numpy.nan) if " IS_REAL("found") " else found"),       \
-        STEP("typed", "numpy.astype(known, ordered.dtype) if " IS_SHORT("ordered") " else known"),                               \
-        RESULT("typed if keepdims is None else numpy.reshape(typed, numpy.append(" SIZES("at") ", " SIZES(                       \
-            "numpy.any(a, axis, "                                                                                                \
-            "keepdims=keepdims)") "))")
-
 const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
-    MDF_FUNCTION("operator.refuse", run_refuse, 0, "message", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("operator.refuse", run_refuse, 0,
+                 "message value= holds=", .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
     WRITTEN_OUT("numpy.outer", 0, "a b", RESULT("numpy.expand_dims(numpy.ravel(a), 1) * numpy.ravel(b)")),
     WRITTEN_OUT("numpy.vdot", 0, "a b", RESULT("numpy.dot(numpy.ravel(a), numpy.ravel(b))")),
     WRITTEN_OUT("numpy.vecdot", 0, "x1 x2",
@@ -211,6 +190,14 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("places", "far * numpy.reshape(numpy.take(numpy.arange(numpy.shape(rows)[at]), row), numpy.shape(indices)) + "
                        "numpy.take(numbers, [0], at)"),
         RESULT("numpy.reshape(numpy.take(numpy.ravel(rows), numpy.ravel(places)), numpy.shape(places))")),
+    /* All of one type, which chooses between numbers alone: ONNX's Gradient goes through no choice between arrays. */
+    WRITTEN_OUT(
+        "numpy.nan_to_num", 0, "x copy=* nan= posinf= neginf=", STEP("array", "numpy.asarray(x)"), STEP("type", "array.dtype"),
+        STEP("largest", "65504.0 if type == 'float16' else 3.3895313892515355e38 if type == 'bfloat16' else 3.4028234663852886e38 "
+                        "if type == 'float32' else 1.7976931348623157e308 if type == 'float64' else 0"),
+        STEP("raised", "numpy.where(array == -math.inf, " LIKE("-largest if neginf is None else neginf") ", array)"),
+        STEP("finite", "numpy.where(array == math.inf, " LIKE("largest if posinf is None else posinf") ", raised)"),
+        RESULT("numpy.where(array != array, " LIKE("0 if nan is None else nan") ", finite)")),
     WRITTEN_OUT(
         "numpy.cov", 0, "m y= rowvar= bias= ddof=", STEP("own", VARIABLES("m")),
         STEP("all", "own if y is None else numpy.concatenate([own, " VARIABLES("y") "], 0)"),
@@ -220,18 +207,6 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT("numpy.corrcoef", 0, "x y= rowvar=", STEP("c", "numpy.cov(x, y, rowvar)"),
                 STEP("wide", "numpy.sqrt(numpy.diag(numpy.atleast_2d(c)))"),
                 RESULT("c / c if numpy.ndim(c) == 0 else numpy.clip(c / numpy.expand_dims(wide, 1) / wide, -1.0, 1.0)")),
-    WRITTEN_OUT("numpy.percentile", 0, "a q axis= method= keepdims=", QUANTILE("numpy.asarray(q) / 100")),
-    WRITTEN_OUT("numpy.quantile", 0, "a q axis= method= keepdims=", QUANTILE("numpy.asarray(q)")),
-    WRITTEN_OUT(
-        "numpy.nan_to_num", 0, "x copy= nan= posinf= neginf=", STEP("type", "numpy.asarray(x).dtype"),
-        STEP(
-            "largest",
-            "65504.0 if type == 'float16' else 3.3895313892515355e38 if type == 'bfloat16' else 3.4028234663852886e38 if type == "
-            "'float32' else 1.7976931348623157e308"),
-        RESULT(
-            "numpy.where(numpy.not_equal(x, x), 0.0 if nan is None else nan, numpy.where(numpy.equal(x, -math.inf), -largest if "
-            "neginf is None else neginf, numpy.where(numpy.equal(x, math.inf), largest if posinf is None else posinf, x))) if "
-            "'float' in type else x")),
     WRITTEN_OUT_FLAT("numpy.isin", "element test_elements assume_unique=* invert=",
                      STEP("found", "numpy.any(numpy.equal(numpy.expand_dims(element, -1), numpy.ravel(test_elements)), -1)"),
                      RESULT("found if invert is None else numpy.not_equal(found, invert)")),
