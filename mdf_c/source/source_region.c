@@ -180,18 +180,21 @@ bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_
 
 /* ------------------------------------------------------------------ the whole */
 
-/* Whether what is in a slot may be overwritten when its new value is made. */
-static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_source_slot *slot, mdf_lowered_id made)
+/* Whether what is in a slot may be overwritten when its new value is made; *is_input: something reads it until then. */
+static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_source_slot *slot, mdf_lowered_id made,
+                          bool *is_input)
 {
     const struct mdf_lowered *lowered = writer->lowered;
     size_t i, j;
 
+    *is_input = false;
     for (i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
 
         if (lowered->values[id].is_scalar || writer->find_slot(writer->slot_context, lowered->values[id].source) != slot) {
             continue;
         }
+        *is_input = true;
         if (!mdf_lowered_may_overwrite(lowered, &lowered->region, id, made)) {
             return false;
         }
@@ -236,15 +239,17 @@ static void place_outputs(struct mdf_source_writer *writer)
         mdf_lowered_id id = lowered->outputs[i].id;
         const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, lowered->outputs[i].slot);
         const struct mdf_lowered_value *value = &lowered->values[id];
+        bool takes_input;
 
         if (slot == NULL || slot->is_scalar || value->is_scalar || value->place != MDF_LOWERED_RESULT ||
             writer->values[id].is_buffered || slot->dtype != (mdf_dtype)value->form.dtype ||
             slot->length != mdf_source_length(writer, id) || mdf_lowered_find_maker(&lowered->region, id) == SIZE_MAX ||
-            !may_overwrite(writer, slot, id)) {
+            !may_overwrite(writer, slot, id, &takes_input)) {
             continue;
         }
         writer->values[id].name = slot->name;
         writer->values[id].is_buffered = true;
+        writer->values[id].takes_input = takes_input;
     }
 }
 

@@ -39,6 +39,7 @@ struct mdf_source_value {
     bool is_live;       /* something that matters depends on it */
     bool is_buffered;   /* the name was given before the op that makes it is written */
     bool is_made_there; /* a nest writes it where a PUT puts it */
+    bool takes_input;   /* it is written where an input of the program lies, which is read until then */
     const char *copy;   /* an array that gets its elements too, where a nest stores them; NULL: none */
     /* Along an axis that is open: of a stack whose loop does not say how often it runs, the items that there were when the
      * program was evaluated; of what changes its length, the most that it can have, and how many it has now (of a stack: so far).

@@ -364,8 +364,9 @@ static bool make_nest(struct search *search, const bool *sides, struct nest_piec
 static bool takes_place(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     const struct mdf_lowered_value *value = &writer->lowered->values[id];
+    const struct mdf_source_value *own = &writer->values[id];
 
-    return value->is_scalar || value->is_in_place || writer->values[id].is_made_there || writer->values[id].copy != NULL;
+    return value->is_scalar || value->is_in_place || own->takes_input || own->is_made_there || own->copy != NULL;
 }
 
 /* Whether nothing of a nest keeps it from being done in pieces: what goes along the axis is loaded, computed, stored. */

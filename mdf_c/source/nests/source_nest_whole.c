@@ -59,7 +59,7 @@ static const char *overwritten_place(const struct nest_text *text, size_t step)
             return NULL;
         }
     }
-    return text->writer->lowered->values[step_of(text, step)->view.id].is_in_place ? own->name : own->copy;
+    return own->takes_input || text->writer->lowered->values[step_of(text, step)->view.id].is_in_place ? own->name : own->copy;
 }
 
 static size_t stored_bytes(const struct nest_text *text, size_t step)
