@@ -207,6 +207,24 @@ static bool takes_form(const struct mdf_operator *operator, size_t i)
     return i < 8 * sizeof set && (set >> i & 1) != 0;
 }
 
+/* Whether input `i` meets an array in a function of Python that takes lists as arrays then: of elements, or a product. */
+static bool meets_array(const struct trial *trial, size_t i)
+{
+    const struct mdf_operator *operator= trial->source->operator;
+    size_t k;
+
+    if (operator->formals == NULL || (operator->element == NULL && operator->form != MDF_FORM_MATMUL)) {
+        return false;
+    }
+    for (k = 0; k < trial->n; k++) {
+        if (k != i && trial->ids[k] != MDF_LOWERED_NONE && trial->effective[k]->kind == MDF_KIND_TENSOR &&
+            trial->effective[k]->rank > 0 && trial->effective[k]->dtype != MDF_DTYPE_STRING) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether input `i` is an array to the operator also where it is given a list; items of a list are none of an array. */
 static bool takes_array(const struct trial *trial, size_t i)
 {
@@ -215,12 +233,12 @@ static bool takes_array(const struct trial *trial, size_t i)
     if (operator->form == MDF_FORM_LIST_ITEM) {
         return false;
     }
-    return takes_form(operator, i) ||
+    return takes_form(operator, i) || meets_array(trial, i) ||
            (operator->move != NULL ? i < mdf_move_data(operator->move, trial->n) : i == 0 && operator->fold != NULL);
 }
 
 /* Lists whose items are known one by one are no values that a kernel could be given: arrays are made of them, if anything. So are
- * they of constant ones of which the form counts, or that a routine is given. */
+ * they of constant ones of which the form counts, or that a routine is given, or that meet an array. */
 static bool make_arrays(struct lowering *lowering, struct trial *trial)
 {
     size_t i;
@@ -228,7 +246,7 @@ static bool make_arrays(struct lowering *lowering, struct trial *trial)
     for (i = 0; i < trial->n; i++) {
         bool is_row = trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].items != NULL;
         bool is_form = trial->ids[i] != MDF_LOWERED_NONE && trial->effective[i]->kind == MDF_KIND_LIST &&
-                       takes_form(trial->source->operator, i);
+                       (takes_form(trial->source->operator, i) || meets_array(trial, i));
         mdf_lowered_id array = is_form || (is_row && takes_array(trial, i))
                                    ? lowering_make_array(lowering, trial->ids[i], true)
                                    : MDF_LOWERED_NONE;
