@@ -479,15 +479,16 @@ struct fold {
     atomic_bool refused;
 };
 
-bool mdf_elementwise_folds(const struct mdf_call *call, const struct mdf_operation *operation, size_t n_operands,
-                           const struct mdf_value *const operands[])
+bool mdf_elementwise_can_fold(const struct mdf_call *call, const struct mdf_operation *operation)
 {
-    bool does = n_operands > 2 && operation->result == MDF_RESULT_SAME && !operation->selects && call->context->trace == NULL;
+    const struct mdf_value *const *operands = call->inputs;
+    bool can = call->n_inputs > 2 && operation->result == MDF_RESULT_SAME && !operation->selects && call->context->trace == NULL;
 
-    for (size_t i = 0; does && i < n_operands; i++) {
-        does = operands[i]->dtype == operands[0]->dtype && mdf_value_has_shape_of(operands[i], operands[0]);
+    for (size_t i = 0; can && i < call->n_inputs; i++) {
+        can = operands[i] != NULL && mdf_value_is_tensor(operands[i]) && operands[i]->dtype == operands[0]->dtype &&
+              mdf_value_has_shape_of(operands[i], operands[0]);
     }
-    return does && operands[0]->dtype < MDF_DTYPE_COUNT && operation->loops[operands[0]->dtype] != NULL;
+    return can && operands[0]->dtype < MDF_DTYPE_COUNT && operation->loops[operands[0]->dtype] != NULL;
 }
 
 /* Elements [first, last), a block at a time: what comes before the last operand is in the target. */
@@ -512,24 +513,24 @@ static void run_fold(void *context, size_t first, size_t last)
     }
 }
 
-bool mdf_elementwise_fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation,
-                          size_t n_operands, const struct mdf_value *const operands[])
+bool mdf_elementwise_fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation)
 {
-    mdf_dtype dtype = (mdf_dtype)operands[0]->dtype;
+    const struct mdf_value *first = call->inputs[0];
+    mdf_dtype dtype = (mdf_dtype)first->dtype;
     double cost_ns = operation->cost_ns > 0 ? (double)operation->cost_ns : default_cost_ns;
     struct fold fold = {.loop = operation->loops[dtype],
-                        .n_operands = n_operands,
+                        .n_operands = call->n_inputs,
                         .size = mdf_dtype_size(dtype),
-                        .operands = operands,
-                        .target = make_result(call, target, dtype, operands[0]->rank, mdf_value_shape(operands[0]))};
-    size_t n = operands[0]->length;
+                        .operands = call->inputs,
+                        .target = make_result(call, target, dtype, first->rank, mdf_value_shape(first))};
+    size_t n = first->length;
 
     if (fold.target == NULL) {
         return false;
     }
     atomic_init(&fold.refused, false);
     if (n > 0) {
-        mdf_parallel_for(call->context, n, cost_ns * (double)(n_operands - 1), run_fold, &fold);
+        mdf_parallel_for(call->context, n, cost_ns * (double)(fold.n_operands - 1), run_fold, &fold);
     }
     return !atomic_load_explicit(&fold.refused, memory_order_relaxed) || refuse(call, operation);
 }

@@ -49,13 +49,11 @@ bool mdf_elementwise_call(struct mdf_call *call, const struct mdf_operation *ope
 bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation, size_t n_operands,
                      const struct mdf_value *const operands[], const void *settings);
 
-/* Whether three or more operands, which are arrays, can be folded from the left by the function below: they have one type, with a
- * loop of its own whose target may be an operand (see mdf_loop) and has that type, and one shape. */
-bool mdf_elementwise_folds(const struct mdf_call *call, const struct mdf_operation *operation, size_t n_operands,
-                           const struct mdf_value *const operands[]);
-/* What mdf_elementwise would give of the first two, of that and the third, and so on, in one go over all elements. */
-bool mdf_elementwise_fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation,
-                          size_t n_operands, const struct mdf_value *const operands[]);
+/* Whether the inputs can be folded from the left by the function below: they are three or more arrays of one shape and one type,
+ * with a loop of its own whose target may be an operand (see mdf_loop) and has that type. */
+bool mdf_elementwise_can_fold(const struct mdf_call *call, const struct mdf_operation *operation);
+/* What mdf_elementwise would give of the first two inputs, of that and the third, and so on, in one go over all elements. */
+bool mdf_elementwise_fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation);
 
 /* The type through which elements of a type are computed with where they have no loop: itself, or as above. */
 mdf_dtype mdf_elementwise_carrier(mdf_dtype dtype);
@@ -89,6 +87,5 @@ void mdf_elementwise_note_workspace(const struct mdf_call *call, mdf_dtype dtype
     [MDF_DTYPE_UINT8] = name##_uint8, [MDF_DTYPE_UINT16] = name##_uint16, [MDF_DTYPE_UINT32] = name##_uint32, \
     [MDF_DTYPE_UINT64] = name##_uint64
 #define MDF_LOOPS_INTEGERS(name) MDF_LOOPS_SIGNED(name), MDF_LOOPS_UNSIGNED(name)
-#define MDF_LOOPS_BOOL(name) [MDF_DTYPE_BOOL] = name##_bool8
 
 #endif

@@ -26,14 +26,10 @@ static const struct mdf_operation share = {.loops = {MDF_LOOPS_REALS(share)}, .c
 static bool fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation)
 {
     const struct mdf_value *operands[2] = {mdf_call_tensor(call, 0), NULL};
-    bool are_arrays = operands[0] != NULL;
     size_t i;
 
-    for (i = 1; are_arrays && i < call->n_inputs; i++) {
-        are_arrays = call->inputs[i] != NULL && mdf_value_is_tensor(call->inputs[i]);
-    }
-    if (are_arrays && mdf_elementwise_folds(call, operation, call->n_inputs, call->inputs)) {
-        return mdf_elementwise_fold(call, target, operation, call->n_inputs, call->inputs);
+    if (mdf_elementwise_can_fold(call, operation)) {
+        return mdf_elementwise_fold(call, target, operation);
     }
     for (i = 1; operands[0] != NULL && i < call->n_inputs; i++) {
         struct mdf_value *result = &call->scratch[i % 2 == 0 ? SCRATCH_FIRST : SCRATCH_SECOND];

@@ -62,8 +62,7 @@ mdf_dtype mdf_python_dtype_of(const struct mdf_context *context, const struct md
 mdf_dtype mdf_python_promote(const struct mdf_context *context, const struct mdf_value *a, const struct mdf_value *b);
 /* numpy's narrowest real type for whole numbers of a type, context->real for those of 32 bits and more; reals stay. */
 mdf_dtype mdf_python_real_for(const struct mdf_context *context, mdf_dtype dtype);
-/* Whether an operand without declared type has a whole number that a type of whole numbers can not hold; the error that says so.
- */
+/* Whether an operand without declared type has a whole number that an integer type can not hold; the error that says so. */
 bool mdf_python_passes_bounds(const struct mdf_value *operand, mdf_dtype dtype);
 bool mdf_python_out_of_bounds(struct mdf_call *call, mdf_dtype dtype);
 /* numpy's type of sums of elements: whole numbers are summed in 64 bits. */

@@ -79,8 +79,7 @@ mdf_dtype mdf_ufunc_dtype(struct mdf_call *call, enum mdf_ufunc_types types, siz
     if (dtype == MDF_DTYPE_NONE) {
         return dtype;
     }
-    if (stays_whole(types) && is_integer_type(dtype) && dtype != MDF_DTYPE_INT64 &&
-        any_passes_bounds(n_operands, operands, dtype)) {
+    if (stays_whole(types) && any_passes_bounds(n_operands, operands, dtype)) {
         if (types != MDF_UFUNC_COMPARED) {
             mdf_python_out_of_bounds(call, dtype);
             return MDF_DTYPE_NONE;
@@ -132,24 +131,18 @@ bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const stru
     return true;
 }
 
-bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const void *settings)
-{
-    size_t i;
-
-    for (i = 0; i < ufunc->n_operands; i++) {
-        if (mdf_call_input(call, i) == NULL) {
-            return mdf_call_tensor(call, i) != NULL;
-        }
-    }
-    return mdf_ufunc_apply(call, mdf_call_target(call, 0), ufunc, call->inputs, settings);
-}
-
 static bool call_element(struct mdf_call *call, enum mdf_ufunc_types types)
 {
     const struct mdf_element *element = call->operator->element;
     const struct mdf_ufunc ufunc = {&mdf_element_operations[element->id], types, element->n_operands};
+    size_t i;
 
-    return mdf_ufunc_call(call, &ufunc, NULL);
+    for (i = 0; i < ufunc.n_operands; i++) {
+        if (mdf_call_input(call, i) == NULL) {
+            return mdf_call_tensor(call, i) != NULL;
+        }
+    }
+    return mdf_ufunc_apply(call, mdf_call_target(call, 0), &ufunc, call->inputs, NULL);
 }
 
 #define KERNEL(name, types)               \

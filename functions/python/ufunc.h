@@ -36,8 +36,6 @@ bool mdf_ufunc_of_quotient(struct mdf_call *call);
 bool mdf_ufunc_of_float64(struct mdf_call *call);
 bool mdf_ufunc_of_truths(struct mdf_call *call);
 bool mdf_ufunc_of_compared(struct mdf_call *call);
-/* Output 0 becomes the result of the first inputs. */
-bool mdf_ufunc_call(struct mdf_call *call, const struct mdf_ufunc *ufunc, const void *settings);
 /* The type in which arrays meet; NONE with the error set where there is none, or where it does not hold a whole number that has
  * no declared type. */
 mdf_dtype mdf_ufunc_dtype(struct mdf_call *call, enum mdf_ufunc_types types, size_t n_operands,

@@ -170,6 +170,12 @@ static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t 
     return n;
 }
 
+/* The level at which a step is computed: of a fold, that of its elements. */
+static inline size_t mdf_nest_deepest(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
+}
+
 /* Whether a fold goes over an axis. */
 static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size_t i, size_t axis)
 {

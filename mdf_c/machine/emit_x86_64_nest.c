@@ -376,7 +376,7 @@ static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double
 
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
-        size_t level = step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
+        size_t level = mdf_nest_deepest(nest, step);
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
         bool is_apart = moves && axis < level && step->view.strides[axis] != 0 && step->view.strides[axis] != 1;
         double n = (double)mdf_nest_count(nest, 0, level);

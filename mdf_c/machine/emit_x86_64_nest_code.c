@@ -338,7 +338,6 @@ static void take(struct nest_code *code, const struct nest_node *node)
 static void emit_count(struct nest_code *code, const struct nest_node *node)
 {
     uint8_t number = operand_register(code, node, 0);
-
     bool is_narrow = node->dtype == MDF_DTYPE_INT32;
 
     assemble_vector(nest_assembler(code), is_narrow ? VECTOR_ADD_INTS : VECTOR_ADD_INTS_8, nest_vector_size(code, node->dtype),

@@ -171,6 +171,10 @@ static bool place_setting(struct target *target, const struct mdf_operator *row,
                       formal->name);
         return false;
     }
+    if (arguments->settings != NULL) {
+        compile_error(target->compiler, MDF_TYPE, "%s: '%.*s' is given twice", row->name, (int)formal->length, formal->name);
+        return false;
+    }
     while (strncmp(setting->name, formal->allowed + 1, formal->allowed_length - 1) != 0) {
         setting++;
     }
@@ -255,9 +259,13 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
         }
     }
     for (i = 0; i < formals->n; i++) {
-        if (!formals->items[i].optional && (i >= arguments->n || arguments->operands[i] == MDF_NO_OPERAND)) {
-            compile_error(target->compiler, MDF_TYPE, "%s needs the argument '%.*s'", row->name, (int)formals->items[i].length,
-                          formals->items[i].name);
+        const struct call_formal *formal = &formals->items[i];
+        bool is_setting = formal->allowed != NULL && formal->allowed[0] == '@';
+
+        if (is_setting ? arguments->settings == NULL
+                       : !formal->optional && (i >= arguments->n || arguments->operands[i] == MDF_NO_OPERAND)) {
+            compile_error(target->compiler, MDF_TYPE, "%s needs the argument '%.*s'", row->name, (int)formal->length,
+                          formal->name);
             return false;
         }
     }

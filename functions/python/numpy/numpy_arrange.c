@@ -148,7 +148,7 @@ static bool run_with_axes(struct mdf_call *call)
         return false;
     }
     if (n > MOST_AXES) {
-        return mdf_call_error(call, MDF_LIMIT, "%lld axes are too many", (long long)n);
+        return mdf_call_error(call, MDF_LIMIT, "%lld axes are too many: at most %d may be", (long long)n, MOST_AXES);
     }
     missing = n > (int64_t)array->rank ? n - (int64_t)array->rank : 0;
     shape = mdf_python_sizes(call, SLOT_SHAPE, (size_t)missing + array->rank);

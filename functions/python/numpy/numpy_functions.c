@@ -11,7 +11,8 @@ static bool run_next_after(struct mdf_call *call)
     mdf_dtype dtype = mdf_ufunc_of_reals(call) ? (mdf_dtype)mdf_call_target(call, 0)->dtype : MDF_DTYPE_NONE;
 
     return dtype != MDF_DTYPE_NONE &&
-           (mdf_dtype_size(dtype) > 2 || mdf_call_error(call, MDF_UNSUPPORTED, "%s is not supported", mdf_dtype_name(dtype)));
+           (mdf_dtype_size(dtype) > 2 ||
+            mdf_call_error(call, MDF_UNSUPPORTED, "%s is not supported: use float32", mdf_dtype_name(dtype)));
 }
 
 const struct mdf_operator mdf_operators_python_numpy_functions[] = {

@@ -175,7 +175,7 @@ static bool plan_solved(struct mdf_call *call, int64_t m, struct mdf_routine_pla
     const struct mdf_value *array = call->inputs[0], *sides = mdf_call_input(call, 1);
     int64_t n;
 
-    if (array->kind != MDF_KIND_TENSOR || array->rank < 2 || !mdf_routine_room(plan, 6, 0) ||
+    if (array->kind != MDF_KIND_TENSOR || array->rank < 2 || array->length == 0 || !mdf_routine_room(plan, 6, 0) ||
         !mdf_routine_kind(array, MDF_DTYPE_NONE, &plan->whole[3]) || !mdf_routine_kind(sides, MDF_DTYPE_NONE, &plan->whole[4]) ||
         !mdf_routine_kind(call->outputs[0], MDF_DTYPE_NONE, &plan->whole[5])) {
         return false;
@@ -187,7 +187,7 @@ static bool plan_solved(struct mdf_call *call, int64_t m, struct mdf_routine_pla
     plan->whole[1] = n;
     plan->whole[2] = m;
     plan->work_bytes = (size_t)(n * (n + m)) * sizeof(double);
-    return n > 0;
+    return true;
 }
 
 static bool plan_det(struct mdf_call *call, struct mdf_routine_plan *plan)

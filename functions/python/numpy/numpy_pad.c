@@ -175,7 +175,9 @@ static bool run_insert(struct mdf_call *call)
     }
     n_new = slots[SLOT_FILLS].length;
     before = (size_t)(place < 0 ? place + n : place) * mdf_axes_product(shape, 1, array->rank);
-    shape[0] += n;
+    if (__builtin_add_overflow(shape[0], n, &shape[0])) {
+        return mdf_call_error(call, MDF_LIMIT, "the items together are too long");
+    }
     elements = mdf_python_make_like(call, target, array, array->rank, shape);
     if (elements != NULL) {
         mdf_elements_copy(call, dtype, elements, array->data, before);

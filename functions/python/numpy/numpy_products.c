@@ -167,8 +167,7 @@ static bool einsum_of_shared(struct mdf_call *call, bool (*kernel)(struct mdf_ca
     for (size_t i = 0; i < N_SHARED && i < call->n_inputs && type.dtype != MDF_DTYPE_NONE; i++) {
         mdf_dtype dtype = type.dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT64 : type.dtype;
 
-        inputs[i] = inputs[i] != NULL ? mdf_python_array_of(call, inputs[i], dtype, slot_of_term(i)) : NULL;
-        if (inputs[i] == NULL && mdf_call_input(call, i) != NULL) {
+        if (inputs[i] != NULL && (inputs[i] = mdf_python_array_of(call, inputs[i], dtype, slot_of_term(i))) == NULL) {
             return false;
         }
     }
@@ -182,9 +181,10 @@ static bool einsum_of_shared(struct mdf_call *call, bool (*kernel)(struct mdf_ca
 /* "subscripts *operands". */
 static bool run_einsum(struct mdf_call *call)
 {
-    return call->n_inputs <= MDF_EINSUM_MOST_TERMS + 2 ? einsum_of_shared(call, mdf_einsum)
-                                                       : mdf_call_error(call, MDF_LIMIT, "%zu operands are too many: %d may be",
-                                                                        call->n_inputs, MDF_EINSUM_MOST_TERMS + 2);
+    return call->n_inputs <= MDF_EINSUM_MOST_TERMS + 2
+               ? einsum_of_shared(call, mdf_einsum)
+               : mdf_call_error(call, MDF_LIMIT, "%zu operands are too many: at most %d may be", call->n_inputs,
+                                MDF_EINSUM_MOST_TERMS + 2);
 }
 
 static bool run_einsum_back(struct mdf_call *call)

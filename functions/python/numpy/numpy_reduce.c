@@ -292,6 +292,7 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 KERNEL(run_sum, mdf_numpy_sum, sum_places)
 KERNEL(run_product, product, sum_places)
 KERNEL(run_mean, mean, sum_places)
+
 /* The largest or smallest; of reals as ONNX finds them, in lanes. Of nothing there is none. */
 static bool find_extreme(struct mdf_call *call, const struct mdf_reduction *reduction)
 {

@@ -72,7 +72,7 @@ bool short_nest_may_be_written(const struct lowering *lowering, const struct mdf
         if (!may_write_step(lowering, nest, step)) {
             return false;
         }
-        n_written += mdf_nest_count(nest, 0, step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level);
+        n_written += mdf_nest_count(nest, 0, mdf_nest_deepest(nest, step));
     }
     return i == nest->n_steps && n_written <= MOST_WRITTEN;
 }

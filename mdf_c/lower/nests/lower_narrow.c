@@ -18,8 +18,6 @@ bool narrow_is_comparison(const struct mdf_nest_step *step)
            step->code <= MDF_LOWERED_GREATER_EQUAL;
 }
 
-/* The least and the largest element of a constant row that a step loads; false: it loads something else, or they are no int32, or
- * at the ends of these. */
 bool narrow_find_bounds(const struct lowering *lowering, const struct mdf_nest_step *load, struct lowering_range *range)
 {
     const struct mdf_lowered_value *value = load->kind == MDF_NEST_LOAD ? &lowering->lowered->values[load->view.id] : NULL;
@@ -290,7 +288,6 @@ static mdf_lowered_id make_narrow(struct narrow_front *front, const struct mdf_l
     return add_op(front, MDF_LOWERED_CAST, 1, &number, MDF_DTYPE_INT32);
 }
 
-/* The same, or what was made of it before; NONE: there is no room. */
 mdf_lowered_id narrow_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step,
                              struct lowering_range bounds, bool is_added_to)
 {
@@ -312,7 +309,6 @@ mdf_lowered_id narrow_number(struct narrow_front *front, const struct mdf_lowere
     return front->numbers[front->n_numbers++].id;
 }
 
-/* The function of a code; NULL: it is none of those that are done in int32. */
 const struct mdf_element *narrow_element(unsigned code)
 {
     static const struct {
@@ -406,13 +402,30 @@ static uint8_t write_narrow(struct narrow_front *front, const struct mdf_lowered
                                        : draft_add(draft, step);
 }
 
-/* The nest with narrow numbers; NULL: there is no room, or it would be too large. */
+static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    struct lowering_range range;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps &&
+                (nest->is_open || (!is_count(lowering, nest, i) && find_row(lowering, nest, i, &range) == SIZE_MAX));
+         i++) {
+    }
+    return i < nest->n_steps;
+}
+
+/* The nest with narrow numbers; NULL: it has none, there is no room, or it would be too large. */
 static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest)
 {
-    struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
+    struct nest_draft *from, *draft;
     uint8_t registers[MDF_NEST_MOST_STEPS];
     size_t i, k;
 
+    if (!has_wide(front->lowering, nest)) {
+        return NULL;
+    }
+    from = draft_new(front->lowering);
+    draft = draft_new(front->lowering);
     if (from == NULL || draft == NULL) {
         lowering_out_of_memory(front->lowering);
         return NULL;
@@ -434,18 +447,6 @@ static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struc
     return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
 }
 
-static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
-{
-    struct lowering_range range;
-    size_t i;
-
-    for (i = 0; i < nest->n_steps &&
-                (nest->is_open || (!is_count(lowering, nest, i) && find_row(lowering, nest, i, &range) == SIZE_MAX));
-         i++) {
-    }
-    return i < nest->n_steps;
-}
-
 static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
     size_t i;
@@ -455,59 +456,48 @@ static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered
     return i < nest->n_steps ? lowering->facts[nest->steps[i].view.id].depth : 0;
 }
 
-bool narrow_replace(struct narrow_front *front, struct mdf_lowered_region *region, size_t *at, struct mdf_lowered_nest *nest)
+/* Makes op number *at narrow, a nest; *at is where it is then, behind what it needs. */
+static bool narrow_op(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at, narrow_function *narrow)
 {
+    const struct mdf_lowered_nest *nest = region->ops[*at].of.nest;
+    struct narrow_front front = {.lowering = lowering, .depth = depth_of(lowering, nest)};
+    struct mdf_lowered_nest *made = narrow(&front, nest);
     struct mdf_lowered_op *ops;
 
-    if (nest == NULL) {
-        return !lowering_has_failed(front->lowering);
+    if (made == NULL) {
+        return !lowering_has_failed(lowering);
     }
-    ops = lowering_insert_ops(front->lowering, region, *at, front->n_ops);
+    ops = lowering_insert_ops(lowering, region, *at, front.n_ops);
     if (ops == NULL) {
         return false;
     }
-    memcpy(ops, front->ops, front->n_ops * sizeof *ops);
-    ops[front->n_ops].of.nest = nest;
-    *at += front->n_ops;
+    memcpy(ops, front.ops, front.n_ops * sizeof *ops);
+    ops[front.n_ops].of.nest = made;
+    *at += front.n_ops;
     return true;
 }
 
-struct narrow_front narrow_begin(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region, narrow_function *narrow)
 {
-    return (struct narrow_front){.lowering = lowering, .depth = depth_of(lowering, nest)};
-}
-
-static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region);
-
-static bool narrow_inner(struct lowering *lowering, const struct mdf_lowered_op *op)
-{
-    if (op->code == MDF_LOWERED_LOOP) {
-        return narrow_region(lowering, &op->of.loop->body);
-    }
-    return op->code != MDF_LOWERED_IF ||
-           (narrow_region(lowering, &op->of.branches->then) && narrow_region(lowering, &op->of.branches->otherwise));
-}
-
-static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region)
-{
+    bool done = true;
     size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
-        if (region->ops[i].code == MDF_LOWERED_NEST && has_wide(lowering, region->ops[i].of.nest)) {
-            struct narrow_front front = narrow_begin(lowering, region->ops[i].of.nest);
+    for (i = 0; done && i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
 
-            if (!narrow_replace(&front, region, &i, narrowed(&front, region->ops[i].of.nest))) {
-                return false;
-            }
-        }
-        if (!narrow_inner(lowering, &region->ops[i])) {
-            return false;
+        if (op->code == MDF_LOWERED_NEST) {
+            done = narrow_op(lowering, region, &i, narrow);
+        } else if (op->code == MDF_LOWERED_LOOP) {
+            done = narrow_region(lowering, &op->of.loop->body, narrow);
+        } else if (op->code == MDF_LOWERED_IF) {
+            done = narrow_region(lowering, &op->of.branches->then, narrow) &&
+                   narrow_region(lowering, &op->of.branches->otherwise, narrow);
         }
     }
-    return !lowering_has_failed(lowering);
+    return done && !lowering_has_failed(lowering);
 }
 
 bool lowering_narrow_wholes(struct lowering *lowering)
 {
-    return narrow_region(lowering, &lowering->lowered->region);
+    return narrow_region(lowering, &lowering->lowered->region, narrowed);
 }

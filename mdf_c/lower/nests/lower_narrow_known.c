@@ -159,13 +159,7 @@ static bool takes_narrow(const struct mdf_lowered_nest *nest, const struct known
     if (step->kind == MDF_NEST_FOLD) {
         return known[i].is_narrow && a->is_narrow && (step->fold < MDF_NEST_FIRST_MAXIMUM || is_exact(a));
     }
-    if (step->kind != MDF_NEST_ELEMENT || known[i].is_leaf) {
-        return false;
-    }
-    if (step->code == MDF_LOWERED_CAST && step->operand_dtype == MDF_DTYPE_BOOL) {
-        return false;
-    }
-    if (!has_narrow_operands(step, known)) {
+    if (step->kind != MDF_NEST_ELEMENT || known[i].is_leaf || !has_narrow_operands(step, known)) {
         return false;
     }
     if (narrow_is_comparison(step)) {
@@ -226,13 +220,6 @@ static void keep_faithful(const struct mdf_lowered_nest *nest, struct known *kno
     }
 }
 
-static size_t deepest_of(const struct mdf_lowered_nest *nest, size_t i)
-{
-    const struct mdf_nest_step *step = &nest->steps[i];
-
-    return step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
-}
-
 /* What is known of the registers of a nest; false: there is nothing to be won by int32, as elements of 64 bits are where it would
  * be, too. */
 static bool find_known(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct known *known)
@@ -258,7 +245,8 @@ static bool find_known(const struct lowering *lowering, const struct mdf_lowered
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_wide = mdf_dtype_size((mdf_dtype)step->dtype) == 8 && (!known[i].is_narrow || is_read_as(nest, known, i, false));
 
-        narrow = known[i].is_narrow && !known[i].is_leaf && deepest_of(nest, i) > narrow ? deepest_of(nest, i) : narrow;
+        narrow = known[i].is_narrow && !known[i].is_leaf && mdf_nest_deepest(nest, step) > narrow ? mdf_nest_deepest(nest, step)
+                                                                                                  : narrow;
         wide = is_wide && step->level > wide ? step->level : wide;
     }
     return narrow > 0 && wide == 0;
@@ -348,14 +336,19 @@ static void write_known(struct narrow_front *front, const struct mdf_lowered_nes
     }
 }
 
-/* The nest with what is known as int32; NULL: there is no room, or it would be too large. */
-static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest,
-                                         const struct known *known)
+/* The nest with what is known as int32; NULL: nothing is, there is no room, or it would be too large. */
+static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest)
 {
-    struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
+    struct known known[MOST_KNOWN_STEPS];
     struct both registers = {{0}, {0}};
+    struct nest_draft *from, *draft;
     size_t i;
 
+    if (!find_known(front->lowering, nest, known)) {
+        return NULL;
+    }
+    from = draft_new(front->lowering);
+    draft = draft_new(front->lowering);
     if (from == NULL || draft == NULL) {
         lowering_out_of_memory(front->lowering);
         return NULL;
@@ -371,38 +364,7 @@ static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struc
     return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
 }
 
-static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region);
-
-static bool narrow_inner(struct lowering *lowering, const struct mdf_lowered_op *op)
-{
-    if (op->code == MDF_LOWERED_LOOP) {
-        return narrow_region(lowering, &op->of.loop->body);
-    }
-    return op->code != MDF_LOWERED_IF ||
-           (narrow_region(lowering, &op->of.branches->then) && narrow_region(lowering, &op->of.branches->otherwise));
-}
-
-static bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region)
-{
-    struct known known[MOST_KNOWN_STEPS];
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
-        if (region->ops[i].code == MDF_LOWERED_NEST && find_known(lowering, region->ops[i].of.nest, known)) {
-            struct narrow_front front = narrow_begin(lowering, region->ops[i].of.nest);
-
-            if (!narrow_replace(&front, region, &i, narrowed(&front, region->ops[i].of.nest, known))) {
-                return false;
-            }
-        }
-        if (!narrow_inner(lowering, &region->ops[i])) {
-            return false;
-        }
-    }
-    return !lowering_has_failed(lowering);
-}
-
 bool lowering_narrow_known(struct lowering *lowering)
 {
-    return narrow_region(lowering, &lowering->lowered->region);
+    return narrow_region(lowering, &lowering->lowered->region, narrowed);
 }

@@ -23,11 +23,6 @@ struct split {
     size_t n_wide, n_handed, n_elements;
 };
 
-static size_t deepest_of(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
-{
-    return step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
-}
-
 static bool depends_on_wide(const struct split *split, const struct mdf_nest_step *step)
 {
     size_t k;
@@ -95,8 +90,8 @@ static bool is_worth_it(const struct lowering *lowering, const struct split *spl
         if (stays_wide(lowering, step)) {
             return false;
         }
-        work += computes ? mdf_nest_count(nest, 0, deepest_of(nest, step)) : 0;
-        for (axis = 0; axis < deepest_of(nest, step); axis++) {
+        work += computes ? mdf_nest_count(nest, 0, mdf_nest_deepest(nest, step)) : 0;
+        for (axis = 0; axis < mdf_nest_deepest(nest, step); axis++) {
             longest = nest->extents[axis] > longest ? nest->extents[axis] : longest;
         }
     }
@@ -205,7 +200,7 @@ static struct mdf_lowered_nest *finish(struct mdf_lowered_nest *nest)
 
     nest->n_axes = 0;
     for (i = 0; i < nest->n_steps; i++) {
-        size_t deepest = deepest_of(nest, &nest->steps[i]);
+        size_t deepest = mdf_nest_deepest(nest, &nest->steps[i]);
 
         nest->n_axes = deepest > nest->n_axes ? deepest : nest->n_axes;
     }

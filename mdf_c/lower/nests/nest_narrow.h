@@ -27,11 +27,11 @@ struct narrow_front {
     size_t n_ops, n_numbers, n_rows, depth;
 };
 
-/* In front of a nest, with nothing yet. */
-struct narrow_front narrow_begin(struct lowering *lowering, const struct mdf_lowered_nest *nest);
-/* The nest in place of that of op number *at, behind what is in front of it; *at is where it is then. NULL: all stays. False:
- * lowering has failed. */
-bool narrow_replace(struct narrow_front *front, struct mdf_lowered_region *region, size_t *at, struct mdf_lowered_nest *nest);
+/* A nest with narrow registers, which reads what it adds to `front`; NULL: the nest stays as it is, or lowering has failed. */
+typedef struct mdf_lowered_nest *narrow_function(struct narrow_front *front, const struct mdf_lowered_nest *nest);
+
+/* Replaces nests of a region and of those within it. False: lowering has failed. */
+bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region, narrow_function *narrow);
 
 /* Whether a step compares int64. */
 bool narrow_is_comparison(const struct mdf_nest_step *step);

@@ -160,7 +160,7 @@ static double join_cost(const struct mdf_lowered_nest *nest, size_t i, size_t ax
 static size_t level_done(const struct mdf_lowered_nest *nest, size_t i, size_t axis)
 {
     const struct mdf_nest_step *step = &nest->steps[i];
-    size_t level = step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level, user, k;
+    size_t level = mdf_nest_deepest(nest, step), user, k;
 
     for (user = i + 1; user < nest->n_steps && step->kind == MDF_NEST_LOAD && step->level > axis; user++) {
         for (k = 0; k < nest->steps[user].n_in; k++) {
