@@ -420,6 +420,17 @@ static bool put_no_longer_first(struct exporter *exporter)
                : false;
 }
 
+/* Whether a state has another shape later than at first: as far as the next one's is known, or as one evaluation tells (NULL: none
+ * did), as branches of unequal shapes leave it open. */
+static bool changes_shape(const struct symbol *first, const struct symbol *next, const struct mdf_value *value)
+{
+    if (next->has_shape) {
+        return !symbol_has_shape_of(next, first);
+    }
+    return value != NULL && value->kind == MDF_KIND_TENSOR &&
+           !symbol_has_shape_of(&(struct symbol){.rank = value->rank, .shape = mdf_value_shape(value)}, first);
+}
+
 /* What a state is in the next evaluation. *is_settled: of the type that it is now. */
 static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *is_settled)
 {
@@ -430,13 +441,15 @@ static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *i
         const struct exported_state *state = &exporter->states[i];
         const struct slot_label *label = &exporter->labels[state->slot];
         struct symbol next, now = {.kind = SYMBOL_TENSOR, .dtype = state->dtype}, cast;
+        const struct mdf_value *value =
+            exporter->state != NULL ? mdf_frame_value(exporter->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, state->slot)) : NULL;
 
         export_is_about(exporter, label->node, label->id);
         if ((state->late != NULL && !export_bring_late(exporter, state->late)) ||
             !export_as_array(exporter, exporter->main, &exporter->environment->slots[state->slot], &next)) {
             return false;
         }
-        if (next.has_shape && !symbol_has_shape_of(&next, &exporter->first->slots[state->slot])) {
+        if (changes_shape(&exporter->first->slots[state->slot], &next, value)) {
             exporter->at = NULL;
             return export_refuse(exporter, "the state '%s' changes its shape: begin it in the shape that it has later", state->name);
         }
@@ -453,9 +466,7 @@ static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *i
         }
         if (!export_cast(exporter, exporter->main, &next, types[state->slot] != MDF_DTYPE_NONE ? types[state->slot] : next.dtype, &cast) ||
             !put_output(exporter, mdf_arena_printf(&exporter->arena, "%s.next", state->name), &cast, NULL,
-                        exporter->state != NULL
-                            ? mdf_frame_value(exporter->state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, state->slot))
-                            : NULL)) {
+                        value)) {
             return false;
         }
     }

@@ -483,6 +483,9 @@ Test(export, what_no_instruction_is_about_is_refused_with_its_place)
         {"{\"a\": {\"parameters\": {\"s\": {\"default_initial_value\": 1.0, \"value\": \"numpy.array([s * 1.0, 2.0])\"}}, "
          "\"output_ports\": {\"y\": {\"value\": \"numpy.sum(s)\"}}}}",
          "the state 'a.s' changes its shape: begin it in the shape", "node 'a', parameter 's'", 61},
+        {"{\"a\": {\"parameters\": {\"s\": {\"default_initial_value\": [0.0, 0.0], \"value\": \"s + 1 if numpy.sum(2 * s) > 5 else 0.5\"}}, "
+         "\"output_ports\": {\"y\": {\"value\": \"s\"}}}}",
+         "the state 'a.s' changes its shape: begin it in the shape", "node 'a', parameter 's'", 61},
         {"{\"a\": {\"parameters\": {\"p\": {\"value\": 1}}}}", "the graph yields nothing: give a node", "graph 'g'", 24},
         {"{\"a\": {\"repeat_until_finished\": 3, \"parameters\": {\"s\": {\"default_initial_value\": 0, \"value\": \"s + 1\"}, "
          "\"is_finished\": {\"value\": \"s > 2\"}}, \"output_ports\": {\"y\": {\"value\": \"s\"}}}}",
