@@ -513,8 +513,19 @@ bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const s
     return mdf_value_share(memory, target, source);
 }
 
+/* Whether a source borrows strings or items of the target itself, which would be let go before they are copied. Numbers
+ * stay where they are. */
+static bool borrows_from(const struct mdf_value *source, const struct mdf_value *target)
+{
+    return target->buffer != NULL && source->data == target->data &&
+           (source->kind != MDF_KIND_TENSOR || source->dtype == MDF_DTYPE_STRING) &&
+           (source->rank <= MDF_INLINE_RANK || source->shape.large == target->shape.large);
+}
+
 bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
 {
+    struct mdf_buffer *own = target->buffer;
+
     if (target == source) {
         return true;
     }
@@ -525,6 +536,11 @@ bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const 
     }
     if (source->buffer != NULL) {
         share(target, source);
+        return true;
+    }
+    if (borrows_from(source, target)) {
+        *target = *source;
+        target->buffer = own;
         return true;
     }
     return source->kind == MDF_KIND_TENSOR ? copy_elements(memory, target, source) : copy_items(memory, target, source);

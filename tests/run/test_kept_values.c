@@ -110,6 +110,11 @@ static const struct kept_case outputs[] = {
      "{'input_ports': {'w': {}}, 'output_ports': {'x': {'value': 'w'}}}}, 'edges': {'1': " EDGE(
          "t", "o", "c", "w") ", '2': " EDGE("c", "x", "b", "u") "}",
      NULL, 3, "o 8.0 p 0 x 8.0 / o 4.0 p 8.0 x 4.0 / o 2.0 p 4.0 x 2.0 "},
+    /* A text and an object that a choice among them and others leaves as they are. */
+    {"'nodes': {'a': {'parameters': {'k': {'default_initial_value': 0, 'value': 'k + 1'}, 'w': {'value': {'a': [1, 2]}}, 's': "
+     "{'default_initial_value': 0, 'value': '\\\"text\\\" if k == 2 else s'}, 'd': {'default_initial_value': 0, 'value': "
+     "'w if k == 2 else d'}}, 'output_ports': {'s': {'value': 's'}, 'd': {'value': 'd'}}}}",
+     NULL, 4, "s 0 d 0 / s \"text\" d {\"a\": [1, 2]} / s \"text\" d {\"a\": [1, 2]} / s \"text\" d {\"a\": [1, 2]} "},
 };
 
 Test(kept_values, outputs_stay_while_their_node_does_not_run)
