@@ -392,10 +392,12 @@ bool lowering_has_cast(mdf_dtype from, mdf_dtype to)
            (mdf_dtype_is_half(to) && lowering_casts(from) && from != MDF_DTYPE_INT64);
 }
 
-/* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
+/* Whether one CAST does it. Whole numbers of few bits become wider ones or reals. Of halves, which C source alone has, those to
+ * float32 do, and those from wider reals. */
 static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
 {
-    return (lowering_casts(from) && lowering_casts(to)) ||
+    return (lowering_casts(from) && lowering_casts(to)) || (lowering_casts(to) && to != MDF_DTYPE_BOOL && is_whole(from) &&
+                                                            mdf_dtype_bits(from) < mdf_dtype_bits(to)) ||
            (lowering->is_for_source && ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
                                         (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
 }
