@@ -7,6 +7,7 @@
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
+#include "functions/moves/pad.h"
 #include "functions/moves/words.h"
 
 #include <math.h>
@@ -31,8 +32,6 @@ struct center_settings {
 static const struct mdf_setting center_table[] = {{"axes", MDF_SETTING_INTS, offsetof(struct center_settings, axes)},
                                                   {NULL, MDF_SETTING_INT, 0}};
 
-enum mode { MODE_CONSTANT, MODE_REFLECT, MODE_EDGE, MODE_WRAP, N_MODES };
-
 /* What is added before and after each axis; arrays of the input's rank. */
 struct margins {
     int64_t *before, *after;
@@ -40,8 +39,8 @@ struct margins {
 
 /* Sizes of the output; false with the error set. Of constant padding, too, something may be removed: the other modes need what is
  * left of the array. */
-static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, enum mode mode,
-                         int64_t *shape)
+static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins,
+                         enum mdf_padding mode, int64_t *shape)
 {
     const int64_t *sizes = mdf_value_shape(data);
 
@@ -51,8 +50,8 @@ static bool padded_shape(struct mdf_call *call, const struct mdf_value *data, co
 
         overflow = overflow || __builtin_add_overflow(sizes[axis], before, &shape[axis]);
         overflow = overflow || __builtin_add_overflow(shape[axis], after, &shape[axis]);
-        cut_before = !overflow && mode != MODE_CONSTANT && before < 0 ? -before : 0;
-        cut_after = !overflow && mode != MODE_CONSTANT && after < 0 ? -after : 0;
+        cut_before = !overflow && mode != MDF_PADDING_CONSTANT && before < 0 ? -before : 0;
+        cut_after = !overflow && mode != MDF_PADDING_CONSTANT && after < 0 ? -after : 0;
         if (overflow || shape[axis] < 0 || cut_before > sizes[axis] || cut_after > sizes[axis] - cut_before) {
             return mdf_call_error(call, MDF_VALUE, "axis %zu of size %lld can not be padded by %lld before and %lld after", axis,
                                   (long long)sizes[axis], (long long)before, (long long)after);
@@ -93,22 +92,30 @@ static bool pad_constant(struct mdf_call *call, const struct mdf_value *data, co
     return true;
 }
 
-/* The index in [0, n) that stands at `index`, which may lie outside; n > 0. */
-static int64_t mapped_index(enum mode mode, int64_t index, int64_t n)
-{
-    int64_t period = mode == MODE_WRAP ? n : 2 * (n - 1);
+const char *const mdf_padding_names[MDF_PADDING_N] = {"constant", "reflect", "edge", "wrap", "symmetric"};
 
-    if (mode == MODE_EDGE || n == 1) {
+int64_t mdf_padding_index(enum mdf_padding padding, int64_t index, int64_t n)
+{
+    int64_t twice = padding == MDF_PADDING_SYMMETRIC, period = padding == MDF_PADDING_WRAP ? n : 2 * (n - 1 + twice);
+
+    if (padding == MDF_PADDING_EDGE || n == 1) {
         return index < 0 ? 0 : index >= n ? n - 1 : index;
     }
     index %= period;
     index = index < 0 ? index + period : index;
-    return index < n ? index : period - index;
+    return index < n ? index : period - twice - index;
+}
+
+void mdf_padding_advance(size_t rank, const int64_t *shape, int64_t *index)
+{
+    for (size_t axis = rank; axis-- > 0 && ++index[axis] == shape[axis];) {
+        index[axis] = 0;
+    }
 }
 
 /* Writes, for every axis, the source offset of each of its output indices into `offsets`, one axis behind the other. */
 static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
-                     enum mode mode, const int64_t *strides, int64_t *offsets)
+                     enum mdf_padding mode, const int64_t *strides, int64_t *offsets)
 {
     for (size_t axis = 0; axis < data->rank; axis++) {
         int64_t before = margins->before[axis], after = margins->after[axis];
@@ -118,7 +125,7 @@ static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const 
             return mdf_call_error(call, MDF_SHAPE, "axis %zu has nothing to pad with", axis);
         }
         for (int64_t i = 0; i < shape[axis]; i++) {
-            *offsets++ = (cut + mapped_index(mode, i - (before > 0 ? before : 0), n)) * strides[axis];
+            *offsets++ = (cut + mdf_padding_index(mode, i - (before > 0 ? before : 0), n)) * strides[axis];
         }
     }
     return true;
@@ -215,17 +222,12 @@ static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, co
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at + column),
                               mdf_element_at(dtype, source, (size_t)(row + columns[column])), length);
         }
-        for (size_t axis = rank > 0 ? rank - 1 : 0; axis-- > 0;) {
-            if (++index[axis] < shape[axis]) {
-                break;
-            }
-            index[axis] = 0;
-        }
+        mdf_padding_advance(rank > 0 ? rank - 1 : 0, shape, index);
     }
 }
 
 static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
-                       enum mode mode, struct mdf_box *box)
+                       enum mdf_padding mode, struct mdf_box *box)
 {
     size_t n_offsets = 0;
     int64_t *offsets;
@@ -251,14 +253,13 @@ static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, cons
 
 /* ------------------------------------------------------------------ reading what is asked for */
 
-static bool read_mode(struct mdf_call *call, enum mode *mode)
+static bool read_mode(struct mdf_call *call, enum mdf_padding *mode)
 {
-    static const char *const names[N_MODES] = {"constant", "reflect", "edge", "wrap"};
     const struct pad_settings *settings = call->settings;
 
-    for (int i = 0; i < N_MODES; i++) {
-        if (settings->mode == NULL || strcmp(settings->mode, names[i]) == 0) {
-            *mode = (enum mode)i;
+    for (int i = 0; i < MDF_PADDING_N_OF_ONNX; i++) {
+        if (settings->mode == NULL || strcmp(settings->mode, mdf_padding_names[i]) == 0) {
+            *mode = (enum mdf_padding)i;
             return true;
         }
     }
@@ -324,7 +325,7 @@ static bool pad(struct mdf_call *call)
     int64_t *shape;
     _Alignas(16) char room[16];
     const void *element;
-    enum mode mode = MODE_CONSTANT;
+    enum mdf_padding mode = MDF_PADDING_CONSTANT;
 
     if (data != NULL && (pads == NULL || mdf_call_input(call, 1) != NULL)) {
         pads = mdf_call_integers(call, 1, MDF_SCRATCH_FIRST, &n_pads);
@@ -340,8 +341,8 @@ static bool pad(struct mdf_call *call)
         !read_element(call, (mdf_dtype)data->dtype, room, &element)) {
         return false;
     }
-    return mode == MODE_CONSTANT ? pad_constant(call, data, &margins, shape, element, &box)
-                                 : pad_mapped(call, data, &margins, shape, mode, &box);
+    return mode == MDF_PADDING_CONSTANT ? pad_constant(call, data, &margins, shape, element, &box)
+                                        : pad_mapped(call, data, &margins, shape, mode, &box);
 }
 
 static bool center_crop_pad(struct mdf_call *call)
@@ -379,7 +380,8 @@ static bool center_crop_pad(struct mdf_call *call)
         margins.before[axis] = difference / 2; /* toward zero: the odd element goes to, or comes from, the end */
         margins.after[axis] = difference - difference / 2;
     }
-    return padded_shape(call, data, &margins, MODE_CONSTANT, shape) && pad_constant(call, data, &margins, shape, NULL, &box);
+    return padded_shape(call, data, &margins, MDF_PADDING_CONSTANT, shape) &&
+           pad_constant(call, data, &margins, shape, NULL, &box);
 }
 
 const struct mdf_operator mdf_operators_pad[] = {{"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE,

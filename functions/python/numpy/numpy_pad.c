@@ -3,65 +3,32 @@
  *
  * Source: numpy 2.4, numpy.pad (modes constant, edge, reflect, symmetric, wrap), numpy.insert (at one place). */
 #include "functions/kernel/move.h"
+#include "functions/moves/pad.h"
 #include "functions/python/numpy/numpy_arrange.h"
 
 #include <string.h>
 
 enum { SLOT_FILLS = MDF_SLOT_OWN, SLOT_WIDTHS, SLOT_SIZES };
 
-/* The place within [0, n) that stands at `at`, of a mode; n > 0. */
-static int64_t place_of_edge(int64_t at, int64_t n)
-{
-    return at < 0 ? 0 : at >= n ? n - 1 : at;
-}
-
-static int64_t place_of_wrap(int64_t at, int64_t n)
-{
-    return at % n < 0 ? at % n + n : at % n;
-}
-
-static int64_t place_of_symmetric(int64_t at, int64_t n)
-{
-    int64_t turn = place_of_wrap(at, 2 * n);
-
-    return turn < n ? turn : 2 * n - 1 - turn;
-}
-
-static int64_t place_of_reflect(int64_t at, int64_t n)
-{
-    int64_t turn = n > 1 ? place_of_wrap(at, 2 * n - 2) : 0;
-
-    return turn < n ? turn : 2 * n - 2 - turn;
-}
-
-static const struct mode {
-    const char *name;
-    int64_t (*place)(int64_t at, int64_t n); /* NULL: what lies without is constant */
-} modes[] = {{"constant", NULL},
-             {"edge", place_of_edge},
-             {"reflect", place_of_reflect},
-             {"symmetric", place_of_symmetric},
-             {"wrap", place_of_wrap}};
-
-/* The mode that input 3 names; NULL with the error set. */
-static const struct mode *read_mode(struct mdf_call *call)
+/* The mode that input 3 names; false with the error set. */
+static bool read_mode(struct mdf_call *call, enum mdf_padding *mode)
 {
     const struct mdf_value *given = call->inputs[3];
     size_t length;
 
-    for (size_t i = 0; mdf_python_is_string(given) && i < sizeof modes / sizeof *modes; i++) {
-        if (strcmp(mdf_python_text(given, &length), modes[i].name) == 0) {
-            return &modes[i];
+    for (int i = 0; mdf_python_is_string(given) && i < MDF_PADDING_N; i++) {
+        if (strcmp(mdf_python_text(given, &length), mdf_padding_names[i]) == 0) {
+            *mode = (enum mdf_padding)i;
+            return true;
         }
     }
-    mdf_call_error(call, MDF_UNSUPPORTED, "the mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'%s%.80s",
-                   mdf_python_is_string(given) ? ", not " : "",
-                   mdf_python_is_string(given) ? mdf_python_text(given, &length) : "");
-    return NULL;
+    return mdf_call_error(call, MDF_UNSUPPORTED, "the mode is 'constant', 'edge', 'reflect', 'symmetric' or 'wrap'%s%.80s",
+                          mdf_python_is_string(given) ? ", not " : "",
+                          mdf_python_is_string(given) ? mdf_python_text(given, &length) : "");
 }
 
 /* Sizes of what is padded by widths, two for each axis. */
-static bool find_sizes(struct mdf_call *call, const struct mdf_value *array, const struct mode *mode, const int64_t *widths,
+static bool find_sizes(struct mdf_call *call, const struct mdf_value *array, enum mdf_padding mode, const int64_t *widths,
                        int64_t *sizes)
 {
     for (size_t axis = 0; axis < array->rank; axis++) {
@@ -72,7 +39,7 @@ static bool find_sizes(struct mdf_call *call, const struct mdf_value *array, con
             return mdf_call_error(call, MDF_VALUE, "axis %zu can not have %lld elements more before and %lld behind", axis,
                                   (long long)before, (long long)behind);
         }
-        if (size == 0 && mode->place != NULL && sizes[axis] > 0) {
+        if (size == 0 && mode != MDF_PADDING_CONSTANT && sizes[axis] > 0) {
             return mdf_call_error(call, MDF_VALUE, "axis %zu has no element to pad with", axis);
         }
     }
@@ -81,7 +48,7 @@ static bool find_sizes(struct mdf_call *call, const struct mdf_value *array, con
 
 /* Number of the element of the array that stands at `index` of the result, or, of the last axis beyond whose ends that lies,
  * *side is the number of its constant. */
-static size_t find_place(const struct mdf_value *array, const struct mode *mode, const int64_t *widths, const int64_t *index,
+static size_t find_place(const struct mdf_value *array, enum mdf_padding mode, const int64_t *widths, const int64_t *index,
                          size_t *side)
 {
     size_t at = 0;
@@ -90,8 +57,8 @@ static size_t find_place(const struct mdf_value *array, const struct mode *mode,
     for (size_t axis = 0; axis < array->rank; axis++) {
         int64_t size = mdf_value_shape(array)[axis], place = index[axis] - widths[2 * axis];
 
-        if (mode->place != NULL) {
-            place = mode->place(place, size);
+        if (mode != MDF_PADDING_CONSTANT) {
+            place = mdf_padding_index(mode, place, size);
         } else if (place < 0 || place >= size) {
             *side = 2 * axis + (place >= size);
             place = 0;
@@ -101,25 +68,19 @@ static size_t find_place(const struct mdf_value *array, const struct mode *mode,
     return at;
 }
 
-static void advance(int64_t *index, const int64_t *sizes, size_t rank)
-{
-    for (size_t axis = rank; axis-- > 0 && ++index[axis] == sizes[axis];) {
-        index[axis] = 0;
-    }
-}
-
 /* "array fills widths mode": fills and widths are broadcast to two for each axis. */
 static bool run_pad(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *fills, *widths;
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
-    const struct mode *mode = read_mode(call);
+    enum mdf_padding mode = MDF_PADDING_CONSTANT;
     int64_t two[2], *sizes;
     mdf_dtype dtype;
     char *elements;
     size_t n;
 
-    if (array == NULL || slots == NULL || mode == NULL || mdf_python_integers(call, 2, MDF_SLOT_OPERANDS + 1, &n) == NULL) {
+    if (array == NULL || slots == NULL || !read_mode(call, &mode) ||
+        mdf_python_integers(call, 2, MDF_SLOT_OPERANDS + 1, &n) == NULL) {
         return false;
     }
     two[0] = (int64_t)array->rank;
@@ -141,7 +102,7 @@ static bool run_pad(struct mdf_call *call)
         mdf_elements_copy(
             call, dtype, mdf_element_to_write(dtype, elements, i),
             side == SIZE_MAX ? mdf_element_at(dtype, array->data, at) : mdf_element_at(dtype, slots[SLOT_FILLS].data, side), 1);
-        advance(sizes + array->rank, sizes, array->rank);
+        mdf_padding_advance(array->rank, sizes, sizes + array->rank);
     }
     return elements != NULL;
 }
