@@ -43,16 +43,6 @@ static bool find_constant(const struct lowering *lowering, mdf_lowered_id id, in
     return *number >= -largest_number && *number <= largest_number;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static bool multiply_ranges(const struct lowering_range *a, const struct lowering_range *b, struct lowering_range *result)
 {
     static const int64_t most = INT64_C(1) << 30; /* of one of them; the other one has twice as many bits at most */
@@ -104,7 +94,7 @@ static bool find_range(const struct lowering *lowering, mdf_lowered_id id, unsig
         return true;
     }
     if (lowering->facts[id].is_number) {
-        *range = (struct lowering_range){0, smaller(lowering->facts[id].most, largest_number / MOST_OPS)};
+        *range = (struct lowering_range){0, lowering_smaller(lowering->facts[id].most, largest_number / MOST_OPS)};
         return true;
     }
     op = is_whole_number(lowering, id) && *n_left > 0 ? lowering_maker(lowering, id) : NULL;
@@ -121,7 +111,7 @@ static bool find_range(const struct lowering *lowering, mdf_lowered_id id, unsig
     } else if (op->n_in != first + 2 || !find_range(lowering, op->in[first + 1], n_left, &b)) {
         return false;
     } else if (op->code == MDF_LOWERED_SELECT) {
-        *range = (struct lowering_range){smaller(a.low, b.low), larger(a.high, b.high)};
+        *range = (struct lowering_range){lowering_smaller(a.low, b.low), lowering_larger(a.high, b.high)};
     } else if (!combine_ranges((enum mdf_lowered_code)op->code, &a, &b, range)) {
         return false;
     }

@@ -428,7 +428,7 @@ static size_t first_axis(const struct mdf_nest_tiles *tiles)
 /* The element that an index adds; false: there is none. */
 static bool find_item(const struct position *position, const struct mdf_nest_view *view, const char *index, int64_t *item)
 {
-    *item = mdf_nest_whole_at(index, (mdf_dtype)position->nest->steps[view->at].dtype);
+    *item = mdf_element_to_int64((mdf_dtype)position->nest->steps[view->at].dtype, index);
     *item += *item < 0 ? view->at_limit : 0;
     return *item >= 0 && *item < view->at_limit;
 }

@@ -176,6 +176,19 @@ static inline size_t mdf_nest_deepest(const struct mdf_lowered_nest *nest, const
     return step->kind == MDF_NEST_FOLD ? nest->steps[step->in[0]].level : step->level;
 }
 
+/* The registers that a step reads, by their numbers in another nest. */
+static inline void mdf_nest_renumber(struct mdf_nest_step *step, const uint8_t *numbers)
+{
+    size_t k;
+
+    for (k = 0; k < step->n_in; k++) {
+        step->in[k] = numbers[step->in[k]];
+    }
+    if (step->view.at != MDF_NEST_NONE) {
+        step->view.at = numbers[step->view.at];
+    }
+}
+
 /* Whether a fold goes over an axis. */
 static inline bool mdf_nest_folds_axis(const struct mdf_lowered_nest *nest, size_t i, size_t axis)
 {

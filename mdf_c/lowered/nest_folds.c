@@ -136,19 +136,6 @@ static void find_narrow_places(const struct mdf_nest_step *step, const struct md
     }
 }
 
-int64_t mdf_nest_whole_at(const char *element, mdf_dtype dtype)
-{
-    int32_t narrow;
-    int64_t wide;
-
-    if (dtype == MDF_DTYPE_INT32) {
-        memcpy(&narrow, element, sizeof narrow);
-        return narrow;
-    }
-    memcpy(&wide, element, sizeof wide);
-    return wide;
-}
-
 void mdf_nest_fold_rows(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, void *totals)
 {
     size_t size = mdf_dtype_size((mdf_dtype)step->operand_dtype), i;

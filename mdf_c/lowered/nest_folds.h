@@ -14,8 +14,6 @@ struct mdf_nest_rows {
     const void *starts;                   /* one for each row; NULL: the fold's own beginning */
 };
 
-/* An index, of int64 or int32. */
-int64_t mdf_nest_whole_at(const char *element, mdf_dtype dtype);
 /* Each of rows->n totals is that of one row. */
 void mdf_nest_fold_rows(const struct mdf_nest_step *step, const struct mdf_nest_rows *rows, void *totals);
 

@@ -385,21 +385,24 @@ static bool is_only_narrow(const struct lowering *lowering, const struct mdf_low
 }
 
 /* Step i as registers of another nest, whose numbers are narrow. */
-static uint8_t write_narrow(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
-                            const struct draft_step *step, const uint8_t *registers)
+static void write_narrow(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
+                         struct draft_step *step, void *context)
 {
     struct lowering *lowering = front->lowering;
+    uint8_t *registers = context;
     struct lowering_range bounds;
     size_t row = find_row(lowering, nest, i, &bounds);
 
+    mdf_nest_renumber(&step->step, registers);
     if (is_only_narrow(lowering, nest, (uint8_t)i)) {
-        return MDF_NEST_NONE;
+        registers[i] = MDF_NEST_NONE;
+    } else if (row != SIZE_MAX) {
+        registers[i] =
+            add_comparison(front, draft, step, row, narrow_number(front, nest, nest->steps[i].in[1 - row], bounds, false));
+    } else {
+        registers[i] = is_count(lowering, nest, i) ? add_count(draft, step, registers[truths_of(nest, nest->steps[i].in[0])])
+                                                   : draft_add(draft, step);
     }
-    if (row != SIZE_MAX) {
-        return add_comparison(front, draft, step, row, narrow_number(front, nest, nest->steps[i].in[1 - row], bounds, false));
-    }
-    return is_count(lowering, nest, i) ? add_count(draft, step, registers[truths_of(nest, nest->steps[i].in[0])])
-                                       : draft_add(draft, step);
 }
 
 static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
@@ -414,18 +417,12 @@ static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_n
     return i < nest->n_steps;
 }
 
-/* The nest with narrow numbers; NULL: it has none, there is no room, or it would be too large. */
-static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest)
+struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const struct mdf_lowered_nest *nest,
+                                          narrow_writer *write, void *context)
 {
-    struct nest_draft *from, *draft;
-    uint8_t registers[MDF_NEST_MOST_STEPS];
-    size_t i, k;
+    struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
+    size_t i;
 
-    if (!has_wide(front->lowering, nest)) {
-        return NULL;
-    }
-    from = draft_new(front->lowering);
-    draft = draft_new(front->lowering);
     if (from == NULL || draft == NULL) {
         lowering_out_of_memory(front->lowering);
         return NULL;
@@ -436,15 +433,17 @@ static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struc
     for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
         struct draft_step step = from->steps[i];
 
-        for (k = 0; k < step.step.n_in; k++) {
-            step.step.in[k] = registers[step.step.in[k]];
-        }
-        if (step.step.view.at != MDF_NEST_NONE) {
-            step.step.view.at = registers[step.step.view.at];
-        }
-        registers[i] = write_narrow(front, nest, draft, i, &step, registers);
+        write(front, nest, draft, i, &step, context);
     }
     return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
+}
+
+/* The nest with narrow numbers; NULL: it has none, there is no room, or it would be too large. */
+static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest)
+{
+    uint8_t registers[MDF_NEST_MOST_STEPS];
+
+    return has_wide(front->lowering, nest) ? narrow_rewritten(front, nest, write_narrow, registers) : NULL;
 }
 
 static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered_nest *nest)

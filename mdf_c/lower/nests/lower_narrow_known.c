@@ -24,19 +24,9 @@ static bool is_exact(const struct known *known)
     return known->faithful == INT64_MAX;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t reach_of(const struct known *known)
 {
-    return larger(-known->range.low, known->range.high);
+    return lowering_larger(-known->range.low, known->range.high);
 }
 
 static struct known exactly(int64_t low, int64_t high)
@@ -61,8 +51,8 @@ static struct known know_product(const struct known *a, const struct known *b)
 {
     int64_t ends[] = {a->range.low * b->range.low, a->range.low * b->range.high, a->range.high * b->range.low,
                       a->range.high * b->range.high};
-    struct known product = exactly(smaller(smaller(ends[0], ends[1]), smaller(ends[2], ends[3])),
-                                   larger(larger(ends[0], ends[1]), larger(ends[2], ends[3])));
+    struct known product = exactly(lowering_smaller(lowering_smaller(ends[0], ends[1]), lowering_smaller(ends[2], ends[3])),
+                                   lowering_larger(lowering_larger(ends[0], ends[1]), lowering_larger(ends[2], ends[3])));
 
     product.is_narrow = product.is_narrow && is_exact(a) && is_exact(b);
     return product;
@@ -72,8 +62,8 @@ static struct known know_product(const struct known *a, const struct known *b)
 static struct known know_either(const struct known *a, const struct known *b)
 {
     return (struct known){.is_narrow = true,
-                          .range = {smaller(a->range.low, b->range.low), larger(a->range.high, b->range.high)},
-                          .faithful = smaller(a->faithful, b->faithful)};
+                          .range = {lowering_smaller(a->range.low, b->range.low), lowering_larger(a->range.high, b->range.high)},
+                          .faithful = lowering_smaller(a->faithful, b->faithful)};
 }
 
 /* Whether all operands of an element function are of int64, and can be int32. */
@@ -226,7 +216,6 @@ static bool find_known(const struct lowering *lowering, const struct mdf_lowered
 {
     size_t narrow = 0, wide = 0, i;
 
-    memset(known, 0, MOST_KNOWN_STEPS * sizeof *known);
     if (lowering->is_for_source || nest->is_open || nest->n_steps > MOST_KNOWN_STEPS) {
         return false;
     }
@@ -298,15 +287,18 @@ static uint8_t write_made(struct narrow_front *front, struct nest_draft *draft, 
     return made;
 }
 
-/* Registers of the nest that is made: as they were, and as int32. */
+/* Registers of the nest that is made: as they were, and as int32, where it is `known` that they can be. */
 struct both {
-    uint8_t wide[MDF_NEST_MOST_STEPS], narrow[MDF_NEST_MOST_STEPS];
+    struct known known[MOST_KNOWN_STEPS];
+    uint8_t wide[MOST_KNOWN_STEPS], narrow[MOST_KNOWN_STEPS];
 };
 
-/* Step i as registers of another nest; `known` says which are int32. */
+/* Step i as registers of another nest. */
 static void write_known(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
-                        struct draft_step *step, const struct known *known, struct both *both)
+                        struct draft_step *step, void *context)
 {
+    struct both *both = context;
+    const struct known *known = both->known;
     bool is_narrow = known[i].is_narrow, takes = takes_narrow(nest, known, i), is_wide = is_read_as(nest, known, i, false);
     size_t k;
 
@@ -339,29 +331,9 @@ static void write_known(struct narrow_front *front, const struct mdf_lowered_nes
 /* The nest with what is known as int32; NULL: nothing is, there is no room, or it would be too large. */
 static struct mdf_lowered_nest *narrowed(struct narrow_front *front, const struct mdf_lowered_nest *nest)
 {
-    struct known known[MOST_KNOWN_STEPS];
-    struct both registers = {{0}, {0}};
-    struct nest_draft *from, *draft;
-    size_t i;
+    struct both both = {.wide = {0}};
 
-    if (!find_known(front->lowering, nest, known)) {
-        return NULL;
-    }
-    from = draft_new(front->lowering);
-    draft = draft_new(front->lowering);
-    if (from == NULL || draft == NULL) {
-        lowering_out_of_memory(front->lowering);
-        return NULL;
-    }
-    draft_read(from, nest);
-    draft->n_axes = from->n_axes;
-    memcpy(draft->extents, from->extents, draft->n_axes * sizeof *from->extents);
-    for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
-        struct draft_step step = from->steps[i];
-
-        write_known(front, nest, draft, i, &step, known, &registers);
-    }
-    return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
+    return find_known(front->lowering, nest, both.known) ? narrow_rewritten(front, nest, write_known, &both) : NULL;
 }
 
 bool lowering_narrow_known(struct lowering *lowering)

@@ -180,16 +180,8 @@ static struct mdf_lowered_nest *begin(struct lowering *lowering, const struct md
 
 static uint8_t add(struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, const uint8_t *registers)
 {
-    struct mdf_nest_step *added = &nest->steps[nest->n_steps];
-    size_t k;
-
-    *added = *step;
-    for (k = 0; k < step->n_in; k++) {
-        added->in[k] = registers[step->in[k]];
-    }
-    if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
-        added->view.at = registers[step->view.at];
-    }
+    nest->steps[nest->n_steps] = *step;
+    mdf_nest_renumber(&nest->steps[nest->n_steps], registers);
     return (uint8_t)nest->n_steps++;
 }
 

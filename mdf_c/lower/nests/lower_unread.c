@@ -96,10 +96,7 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
             counting->lowering->has_dropped_folds = counting->lowering->has_dropped_folds || step.kind == MDF_NEST_FOLD;
             continue;
         }
-        for (k = 0; k < step.n_in; k++) {
-            step.in[k] = numbers[step.in[k]];
-        }
-        step.view.at = step.view.at == MDF_NEST_NONE ? MDF_NEST_NONE : numbers[step.view.at];
+        mdf_nest_renumber(&step, numbers);
         numbers[i] = (uint8_t)n;
         nest->steps[n++] = step;
     }

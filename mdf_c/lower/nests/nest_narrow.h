@@ -33,6 +33,14 @@ typedef struct mdf_lowered_nest *narrow_function(struct narrow_front *front, con
 /* Replaces nests of a region and of those within it. False: lowering has failed. */
 bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region, narrow_function *narrow);
 
+/* Adds to a draft what step i, as a step of one that was read, becomes there. */
+typedef void narrow_writer(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, size_t i,
+                           struct draft_step *step, void *context);
+
+/* The nest step by step, in the same index space; NULL: there is no room, or it would be too large. */
+struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const struct mdf_lowered_nest *nest, narrow_writer *write,
+                                          void *context);
+
 /* Whether a step compares int64. */
 bool narrow_is_comparison(const struct mdf_nest_step *step);
 /* The least and the largest element of a constant row that a step loads; false: it loads something else, or they are no int32, or
