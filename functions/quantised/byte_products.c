@@ -76,16 +76,6 @@ static bool has_zeros(const struct mdf_byte_operand *operand, mdf_dtype dtype)
     return false;
 }
 
-static size_t divide_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool too_large(struct mdf_call *call)
 {
     return mdf_call_error(call, MDF_LIMIT, "the operands are larger than any memory");
@@ -130,7 +120,7 @@ static void pack_rows(void *context, size_t first, size_t last)
 /* Words of columns [first, first + n) of B at row `p`, where the elements of a column are adjacent. */
 static void gather_words(const struct product_job *job, size_t p, size_t first, size_t n, uint8_t flip, uint32_t *words)
 {
-    size_t k = job->plan->k, n_rows = least(job->words->n_bytes, k - p), n_bits = 32 / job->words->n_bytes;
+    size_t k = job->plan->k, n_rows = mdf_least(job->words->n_bytes, k - p), n_bits = 32 / job->words->n_bytes;
     const uint8_t *bytes = (const uint8_t *)job->b->value->data + first * k + p;
 
     for (size_t j = 0; j < n; j++, bytes += k) {
@@ -150,7 +140,7 @@ static void pack_columns(void *context, size_t first, size_t last)
 
     for (size_t block = first; block < last; block++) {
         size_t matrix = block / job->n_column_blocks, column = block % job->n_column_blocks * BLOCK_COLUMNS;
-        size_t n_columns = least(BLOCK_COLUMNS, n - column);
+        size_t n_columns = mdf_least(BLOCK_COLUMNS, n - column);
         const uint8_t *bytes = (const uint8_t *)job->b->value->data + matrix * k * n + column;
         uint32_t *to = job->b_words + matrix * job->n_words * n + column, *sums = job->b_sums + matrix * n + column;
 
@@ -159,7 +149,7 @@ static void pack_columns(void *context, size_t first, size_t last)
             if (job->b->is_transposed) {
                 gather_words(job, p, column, n_columns, flip, to);
             } else {
-                words->interleave(least(words->n_bytes, k - p), n_columns, bytes + p * n, n, flip, false, to);
+                words->interleave(mdf_least(words->n_bytes, k - p), n_columns, bytes + p * n, n, flip, false, to);
             }
             words->add_bytes(n_columns, to, sums);
         }
@@ -205,10 +195,10 @@ static bool prepare_b(struct mdf_workspace *workspace, struct product_job *job)
         return false;
     }
     job->b_sums = job->b_words + n_matrices * job->n_words * n;
-    job->n_column_blocks = divide_up(n, BLOCK_COLUMNS);
+    job->n_column_blocks = mdf_divide_up(n, BLOCK_COLUMNS);
     if (!is_there) {
         mdf_parallel_for_all(workspace->call->context, n_matrices * job->n_column_blocks,
-                             word_ns * (double)job->n_words * (double)least(n, BLOCK_COLUMNS), pack_columns, job);
+                             word_ns * (double)job->n_words * (double)mdf_least(n, BLOCK_COLUMNS), pack_columns, job);
     }
     return true;
 }
@@ -284,7 +274,7 @@ bool mdf_byte_product(struct mdf_workspace *workspace, const struct mdf_matrix_p
     struct mdf_matrix_product words;
 
     job.words = choose_words(plan->m > FEW_ROWS, &job.elements);
-    job.n_words = divide_up(plan->k, job.words->n_bytes);
+    job.n_words = mdf_divide_up(plan->k, job.words->n_bytes);
     if (plan->n_batches == 0 || plan->m == 0 || plan->n == 0) {
         return true;
     }
@@ -321,7 +311,7 @@ static void pack_planes(void *context, size_t first, size_t last)
         size_t channel = at % job->n_words * job->words->n_bytes;
         const uint8_t *planes = (const uint8_t *)job->x->value->data + (at / job->n_words * job->group_channels + channel) * n;
 
-        job->words->interleave(least(job->words->n_bytes, job->group_channels - channel), n, planes, n,
+        job->words->interleave(mdf_least(job->words->n_bytes, job->group_channels - channel), n, planes, n,
                                flip_to(job->x->value, MDF_DTYPE_UINT8), false, job->x_words + at * n);
     }
 }
@@ -334,8 +324,8 @@ static uint32_t pack_output(const struct convolution_job *job, const uint8_t *we
     uint32_t sum = 0;
 
     for (size_t channel = 0; channel < job->group_channels; channel += n_bytes, words += n_taps) {
-        job->words->interleave(least(n_bytes, job->group_channels - channel), n_taps, weights + channel * n_taps, n_taps, flip,
-                               true, words);
+        job->words->interleave(mdf_least(n_bytes, job->group_channels - channel), n_taps, weights + channel * n_taps, n_taps,
+                               flip, true, words);
     }
     for (size_t i = 0; i < job->group_channels * n_taps; i++) {
         sum += (uint32_t)(int8_t)(weights[i] ^ flip);
@@ -359,7 +349,7 @@ static uint32_t ones_of(const struct convolution_job *job, size_t n)
 static void pack_ones(const struct convolution_job *job, uint32_t *words)
 {
     for (size_t channel = 0; channel < job->group_channels; channel += job->words->n_bytes) {
-        uint32_t ones = ones_of(job, least(job->words->n_bytes, job->group_channels - channel));
+        uint32_t ones = ones_of(job, mdf_least(job->words->n_bytes, job->group_channels - channel));
 
         for (size_t tap = 0; tap < job->taps->n_taps; tap++) {
             *words++ = ones;
@@ -539,7 +529,7 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
         return false;
     }
     job.words = choose_words(true, &tiles.elements);
-    job.n_words = divide_up(job.group_channels, job.words->n_bytes);
+    job.n_words = mdf_divide_up(job.group_channels, job.words->n_bytes);
     job.n_rows = job.group_outputs + has_zeros(weights, MDF_DTYPE_INT8);
     tiles.taps = job.taps = &taps;
     tiles.group_channels = job.n_words;

@@ -75,20 +75,10 @@ struct job {
     uint32_t *y;
 };
 
-static size_t divide_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Rows of the panel that begins at row `output`. */
 static size_t panel_rows(const struct job *job, size_t output)
 {
-    return least(job->n_padded - output, job->tile_kernels->rows);
+    return mdf_least(job->n_padded - output, job->tile_kernels->rows);
 }
 
 /* ------------------------------------------------------------------ weights */
@@ -194,7 +184,7 @@ static void lay_out_row(const struct job *job, const uint8_t *row, const uint8_t
     if (row == NULL || pad >= n_columns) {
         return;
     }
-    n = least(n, n_columns - pad);
+    n = mdf_least(n, n_columns - pad);
     if (pad % 2 == 0) {
         job->kernels->split(n, row, other, job->winograd->flip, to + shift, to + job->n_half + shift);
     } else {
@@ -234,7 +224,7 @@ static struct stretch stretch_at(const struct job *job, size_t tile, size_t end)
 {
     struct stretch stretch = {.row = tile / job->n_tile_columns, .column = tile % job->n_tile_columns};
 
-    stretch.n = least(job->n_tile_columns - stretch.column, end - tile);
+    stretch.n = mdf_least(job->n_tile_columns - stretch.column, end - tile);
     return stretch;
 }
 
@@ -259,7 +249,7 @@ static void multiply_place(const struct job *job, const uint32_t *numbers, const
 {
     static const uint32_t starts[MAX_LANES];
     static const int64_t no_offset;
-    size_t lanes = job->tile_kernels->lanes, rows = job->tile_kernels->rows, n_vectors = divide_up(n_tiles, lanes);
+    size_t lanes = job->tile_kernels->lanes, rows = job->tile_kernels->rows, n_vectors = mdf_divide_up(n_tiles, lanes);
     struct mdf_tile tile = {.n_channels = job->n_words,
                             .n_taps = 1,
                             .n_plane = job->n_block,
@@ -274,7 +264,7 @@ static void multiply_place(const struct job *job, const uint32_t *numbers, const
         const mdf_conv_tile_function *functions = job->tile_kernels->tiles[n_rows * 3 / rows - 1];
 
         for (size_t at = 0; at < n_vectors; at += 2) {
-            size_t n = least(n_vectors - at, 2);
+            size_t n = mdf_least(n_vectors - at, 2);
             int64_t place = (int64_t)(at * lanes), next = place + (int64_t)lanes;
             struct mdf_tile_part parts[2] = {{place, 0, (int64_t)lanes}, {next, 0, (int64_t)lanes}};
             struct mdf_tile_vector vectors[2] = {{place, &parts[0], 1}, {next, &parts[1], 1}};
@@ -301,7 +291,7 @@ static void join_block(const struct job *job, size_t group, size_t first, size_t
             stretch = stretch_at(job, tile, end);
             upper = plane + 2 * stretch.row * n_columns + 2 * stretch.column;
             job->kernels->join(sums + tile - first, job->sums_step, starts[output],
-                               least(2 * stretch.n, n_columns - 2 * stretch.column), upper,
+                               mdf_least(2 * stretch.n, n_columns - 2 * stretch.column), upper,
                                2 * stretch.row + 1 < n_rows ? upper + n_columns : NULL);
         }
     }
@@ -317,7 +307,7 @@ static void run_tasks(void *context, size_t first, size_t last)
 
         for (size_t at = n_all * task / job->n_tasks; at < n_all * (task + 1) / job->n_tasks; at++) {
             size_t group = at / job->n_blocks, tile = at % job->n_blocks * job->n_block;
-            size_t end = least(tile + job->n_block, job->n_tiles), n_weights = job->n_padded * job->n_words;
+            size_t end = mdf_least(tile + job->n_block, job->n_tiles), n_weights = job->n_padded * job->n_words;
 
             transform_block(job, group, tile, end, numbers);
             for (size_t place = 0; place < N_PLACES; place++) {
@@ -335,13 +325,13 @@ static void plan_blocks(struct job *job, size_t n_threads)
 {
     size_t n_pair = 2 * job->tile_kernels->lanes,
            most = BLOCK_BYTES / (N_PLACES * sizeof(uint32_t) * (job->n_words + job->n_padded));
-    size_t n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1, n_shared = divide_up(n_tasks, job->tiles->n_groups);
+    size_t n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1, n_shared = mdf_divide_up(n_tasks, job->tiles->n_groups);
 
-    most = least(least(most, MOST_TILES), divide_up(job->n_tiles, n_shared));
+    most = mdf_least(mdf_least(most, MOST_TILES), mdf_divide_up(job->n_tiles, n_shared));
     most = most > n_pair ? most : n_pair;
-    job->n_block = divide_up(divide_up(job->n_tiles, divide_up(job->n_tiles, most)), n_pair) * n_pair;
-    job->n_blocks = divide_up(job->n_tiles, job->n_block);
-    job->n_tasks = least(n_tasks, job->tiles->n_groups * job->n_blocks);
+    job->n_block = mdf_divide_up(mdf_divide_up(job->n_tiles, mdf_divide_up(job->n_tiles, most)), n_pair) * n_pair;
+    job->n_blocks = mdf_divide_up(job->n_tiles, job->n_block);
+    job->n_tasks = mdf_least(n_tasks, job->tiles->n_groups * job->n_blocks);
     /* What is written behind the last word, and so that places do not lie at the same place of pages. */
     job->numbers_step = job->n_words * job->n_block + MAX_LANES;
     job->sums_step = job->n_padded * job->n_block + MAX_LANES;
@@ -352,12 +342,12 @@ static bool prepare(struct mdf_workspace *workspace, struct job *job)
     const struct mdf_context *context = workspace->call->context;
     size_t n_planes = job->tiles->n_groups * job->n_words, third = job->tile_kernels->rows / 3;
 
-    job->n_tile_rows = divide_up((size_t)job->rows->windows, 2);
-    job->n_tile_columns = divide_up((size_t)job->columns->windows, 2);
+    job->n_tile_rows = mdf_divide_up((size_t)job->rows->windows, 2);
+    job->n_tile_columns = mdf_divide_up((size_t)job->columns->windows, 2);
     job->n_tiles = job->n_tile_rows * job->n_tile_columns;
     job->n_half = job->n_tile_columns + 1 + MAX_LANES;
     job->n_plane = (2 * job->n_tile_rows + 2) * 2 * job->n_half;
-    job->n_padded = divide_up(job->n_outputs, third) * third;
+    job->n_padded = mdf_divide_up(job->n_outputs, third) * third;
     if (!prepare_weights(workspace, job)) {
         return false;
     }

@@ -471,29 +471,24 @@ static void run_batches(void *context, size_t first, size_t last)
     }
 }
 
-static size_t divide_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Cuts C into tasks of nearly one size, as many for each thread: by columns or, where those are few, by rows too. */
 static void plan_blocks(struct packed_job *job, size_t n_threads)
 {
     const struct mdf_product *product = job->product;
-    size_t rows = job->kernels->rows, n_panel = 2 * job->kernels->lanes, n_columns = divide_up(product->n, n_panel);
-    size_t n_full = product->m / rows * rows, n_blocks = divide_up(n_columns, BLOCK_PANELS), n_row_blocks = 1;
+    size_t rows = job->kernels->rows, n_panel = 2 * job->kernels->lanes, n_columns = mdf_divide_up(product->n, n_panel);
+    size_t n_full = product->m / rows * rows, n_blocks = mdf_divide_up(n_columns, BLOCK_PANELS), n_row_blocks = 1;
 
-    job->n_panels = divide_up(product->m, rows);
+    job->n_panels = mdf_divide_up(product->m, rows);
     job->n_a = product->m > n_full ? n_full + panel_rows(job, n_full) : n_full;
     if (n_columns >= 4 * n_threads) {
-        n_blocks = divide_up(n_blocks, n_threads) * n_threads;
+        n_blocks = mdf_divide_up(n_blocks, n_threads) * n_threads;
     } else {
         n_row_blocks = job->n_panels < n_threads ? job->n_panels : n_threads;
     }
-    job->n_block = divide_up(n_columns, n_blocks) * n_panel;
-    job->n_column_blocks = divide_up(product->n, job->n_block);
-    job->n_row_panels = divide_up(job->n_panels, n_row_blocks);
-    job->n_row_blocks = divide_up(job->n_panels, job->n_row_panels);
+    job->n_block = mdf_divide_up(n_columns, n_blocks) * n_panel;
+    job->n_column_blocks = mdf_divide_up(product->n, job->n_block);
+    job->n_row_panels = mdf_divide_up(job->n_panels, n_row_blocks);
+    job->n_row_blocks = mdf_divide_up(job->n_panels, job->n_row_panels);
 }
 
 static bool too_large(struct mdf_call *call, const struct mdf_product *product)

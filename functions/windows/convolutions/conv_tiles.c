@@ -159,11 +159,6 @@ static bool prepare_vectors(struct mdf_workspace *workspace, struct job *job)
     return true;
 }
 
-static size_t divide_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Rows of the panel that begins at output `output` of a group. */
 static size_t panel_rows(const struct job *job, size_t output)
 {
@@ -201,7 +196,7 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     if (kept == NULL) {
         return false;
     }
-    job->n_panels = divide_up(tiles->group_outputs, job->kernels->rows);
+    job->n_panels = mdf_divide_up(tiles->group_outputs, job->kernels->rows);
     job->n_packed = (n_full + (n_full < tiles->group_outputs ? panel_rows(job, n_full) : 0)) * k;
     memset(&source, 0, sizeof source);
     source.elements = tiles->weights;
@@ -252,7 +247,7 @@ static bool prepare_pairs(struct mdf_workspace *workspace, struct job *job)
     if (!job->tiles->is_pointwise || job->n_panels < MANY_PANELS || job->kernels->lanes * job->size_bytes > 32) {
         return true;
     }
-    if (!mdf_size_multiply(divide_up(job->n_vectors, 2) * n_pair, n_planes, &n) || n > PTRDIFF_MAX / 16) {
+    if (!mdf_size_multiply(mdf_divide_up(job->n_vectors, 2) * n_pair, n_planes, &n) || n > PTRDIFF_MAX / 16) {
         return mdf_call_error(workspace->call, MDF_LIMIT, "the array, laid out, is more than any memory holds");
     }
     job->laid_out = mdf_workspace_array(workspace, job->dtype, n);
@@ -273,7 +268,7 @@ static void lay_out_pairs(void *context, size_t first, size_t last)
 {
     const struct job *job = context;
     size_t n_channels = job->tile.n_channels, n_bytes = job->kernels->lanes * job->size_bytes,
-           n_pairs = divide_up(job->n_vectors, 2);
+           n_pairs = mdf_divide_up(job->n_vectors, 2);
     size_t plane_bytes = job->tile.n_plane * job->size_bytes;
 
     for (size_t i = first; i < last; i++) {
@@ -333,10 +328,10 @@ static void plan_blocks(struct job *job, size_t n_threads)
 {
     size_t n_copies = job->padded.is_dense ? job->padded.n_last_phases : 1;
     size_t n_met = job->tile.n_channels * n_copies * 2 * job->kernels->lanes * job->size_bytes,
-           n_pairs = divide_up(job->n_vectors, 2);
-    size_t n_blocks = divide_up(n_pairs * n_met, MET_BYTES), n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1;
+           n_pairs = mdf_divide_up(job->n_vectors, 2);
+    size_t n_blocks = mdf_divide_up(n_pairs * n_met, MET_BYTES), n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1;
 
-    n_tasks = divide_up(n_tasks, job->tiles->n_groups);
+    n_tasks = mdf_divide_up(n_tasks, job->tiles->n_groups);
     n_blocks = n_blocks < n_pairs ? n_blocks : n_pairs;
     job->n_panel_blocks = 1;
     if (go_by_pairs(job)) {
@@ -410,7 +405,7 @@ static void run_panel(const struct job *job, struct mdf_tile tile, size_t group,
                       size_t n_rows, size_t n_outputs, size_t first, size_t last, char *y)
 {
     bool meets_pairs = job->tiles->is_pointwise && job->laid_out != NULL;
-    size_t n_pairs = divide_up(job->n_vectors, 2), n_ahead = n_rows * tile.n_channels * tile.n_taps;
+    size_t n_pairs = mdf_divide_up(job->n_vectors, 2), n_ahead = n_rows * tile.n_channels * tile.n_taps;
     const mdf_conv_tile_function *functions = job->kernels->tiles[n_rows * 3 / job->kernels->rows - 1];
     struct mdf_tile_vector pair[2];
 
@@ -474,7 +469,7 @@ static void run_points(const struct job *job, struct mdf_tile tile, size_t group
 /* All panels times a block of vectors. */
 static void run_pairs(const struct job *job, size_t block)
 {
-    size_t n_pairs = divide_up(job->n_vectors, 2), n_outputs = job->tiles->group_outputs, size = job->size_bytes;
+    size_t n_pairs = mdf_divide_up(job->n_vectors, 2), n_outputs = job->tiles->group_outputs, size = job->size_bytes;
     size_t first = 2 * begin_of(n_pairs, job->n_vector_blocks, block),
            last = 2 * begin_of(n_pairs, job->n_vector_blocks, block + 1), rows = job->kernels->rows;
     char *met = job->met + block * job->n_met * size;
@@ -507,7 +502,7 @@ static void run_pairs(const struct job *job, size_t block)
 static void run_block(const struct job *job, size_t group, size_t panel_block, size_t vector_block)
 {
     const struct mdf_convolution *tiles = job->tiles;
-    size_t size = job->size_bytes, n_pairs = divide_up(job->n_vectors, 2);
+    size_t size = job->size_bytes, n_pairs = mdf_divide_up(job->n_vectors, 2);
     size_t last_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block + 1);
     size_t first_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block);
     size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
@@ -578,7 +573,7 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
         double n_sums = (double)n_channels * (double)tiles->group_outputs * (double)job.n_windows;
 
         if (tiles->is_pointwise && job.laid_out != NULL) {
-            size_t n_pairs = divide_up(job.n_vectors, 2);
+            size_t n_pairs = mdf_divide_up(job.n_vectors, 2);
 
             mdf_parallel_for(context, tiles->n_groups * n_pairs, move_ns * 2 * (double)(job.kernels->lanes * job.tile.n_channels),
                              lay_out_pairs, &job);
