@@ -1,30 +1,24 @@
-/* numpy_quantiles.c - numpy's quantiles, written out as others of its functions: nanmedian quantile percentile nanquantile
- * nanpercentile.
+/* numpy_quantiles.c - numpy's quantiles, written out as others of its functions: median nanmedian quantile percentile
+ * nanquantile nanpercentile.
  *
  * What is reduced stands in rows, in ascending order, NaN at the end. Source: numpy 2.4, "Order statistics". */
-#include "functions/kernel/derivatives.h"
+#include "functions/python/numpy/written_out.h"
 
-#define STEP(name, expression) \
-    {                          \
-        name, expression, NULL \
-    }
-#define QUANTILES(name, formals, ...) \
-    MDF_FUNCTION(name, NULL, 0, formals, .meaning = MDF_MEANING("result", NULL, ROWS, __VA_ARGS__))
-
-#define SIZES(array) "numpy.asarray(numpy.shape(" array "), numpy.int64)"
-/* Rows of `m` elements, each as long as the axes are large that are reduced; the sizes of the others. No condition here hangs on
+/* The axes that are reduced behind the others: sizes of these, and how many elements `m` are reduced. No condition here hangs on
  * a shape or type, or ONNX's Gradient could not go through it. */
-#define ROWS                                                                                                                  \
-    STEP("n", "numpy.ndim(a) if axis is None else numpy.size(axis)"),                                                         \
-        STEP("moved", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, numpy.arange(-n, 0))"),                  \
-        STEP("kept", SIZES("moved") "[:numpy.ndim(a) - n]"), STEP("m", "numpy.prod(" SIZES("moved") "[numpy.ndim(a) - n:])"), \
-        STEP("rows", "numpy.sort(numpy.reshape(moved, [numpy.prod(kept), m]))"),                                              \
-        STEP("first", "m * numpy.arange(numpy.prod(kept))")
+#define AXES_BEHIND                                                                                          \
+    STEP("n", "numpy.ndim(a) if axis is None else numpy.size(axis)"),                                        \
+        STEP("moved", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, numpy.arange(-n, 0))"), \
+        STEP("kept", SIZES("moved") "[:numpy.ndim(a) - n]"), STEP("m", "numpy.prod(" SIZES("moved") "[numpy.ndim(a) - n:])")
+/* What is reduced, in order, and where each row begins. */
+#define ROWS \
+    STEP("rows", "numpy.sort(numpy.reshape(moved, [numpy.prod(kept), m]))"), STEP("first", "m * numpy.arange(numpy.prod(kept))")
+#define QUANTILES(name, formals, ...) WRITTEN_OUT(name, 0, formals, AXES_BEHIND, ROWS, __VA_ARGS__)
 /* The elements at one place or several of each row. */
 #define ELEMENTS(places) "numpy.reshape(numpy.take(numpy.ravel(rows), numpy.ravel(" places ")), numpy.shape(" places "))"
-#define SHAPED(front, result)                                                        \
-    STEP("found", result), STEP("result", "numpy.reshape(found, numpy.append(" front \
-                                          ", kept if keepdims is None else " SIZES("numpy.any(a, axis, keepdims)") "))")
+#define SHAPED(front, result)                                                \
+    STEP("found", result), RESULT("numpy.reshape(found, numpy.append(" front \
+                                  ", kept if keepdims is None else " SIZES("numpy.any(a, axis, keepdims)") "))")
 /* How many elements of a row count, and whether there is a result of it. */
 #define ALL_COUNT STEP("count", "m"), STEP("is_there", "rows[:, -1] == rows[:, -1]")
 #define NUMBERS_COUNT \
@@ -52,6 +46,11 @@
                      "else element"))
 
 const struct mdf_operator mdf_operators_python_numpy_quantiles[] = {
+    WRITTEN_OUT("numpy.median", 0, "a axis= keepdims=", AXES_BEHIND,
+                STEP("ordered", "numpy.sort(numpy.reshape(moved, numpy.append(kept, m)))"),
+                STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
+                STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
+                RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims)))")),
     /* The mean of those in the middle. */
     QUANTILES("numpy.nanmedian", "a axis= keepdims=", NUMBERS_COUNT, STEP("below", "first + (count - 1) // 2"),
               STEP("above", "first + count // 2"), STEP("a_side", ELEMENTS("below")), STEP("b_side", ELEMENTS("above")),

@@ -1,29 +1,18 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * median diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose
- * array_equal.
+ * diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose array_equal.
  *
- * They have no kernels: a call is compiled to these expressions of its arguments, of which those that are left out are None.
  * Source: numpy 2.4, their documentation. */
-#include "functions/kernel/derivatives.h"
+#include "functions/python/numpy/written_out.h"
 #include "functions/python/python_values.h"
 
-#define WRITTEN_OUT(name, flags, formals, ...) \
-    MDF_FUNCTION(name, NULL, flags, formals, .meaning = MDF_MEANING("result", NULL, __VA_ARGS__))
-/* The same of one that does not change with an input, or in jumps. */
+/* Of a function that does not change with an input, or in jumps. */
 #define WRITTEN_OUT_FLAT(name, formals, ...) \
     MDF_FUNCTION(name, NULL, 0, formals, .meaning = MDF_MEANING("result", NULL, __VA_ARGS__), .derivatives = mdf_derivatives_flat)
-#define STEP(name, expression) \
-    {                          \
-        name, expression, NULL \
-    }
-#define RESULT(expression) STEP("result", expression)
 
 /* Without NaN, in the place of which a number stands that changes nothing. */
 #define WITHOUT_NAN(number) "numpy.where(numpy.not_equal(a, a), " #number ", a)"
 
-/* The shape as an array. */
-#define SIZES(array) "numpy.asarray(numpy.shape(" array "), numpy.int64)"
 /* What is joined to rows. */
 #define END(end)                                                                                                                \
     "(numpy.broadcast_to(" end ", numpy.append(" SIZES("rows") "[:-1], 1)) if numpy.ndim(" end ") == 0 else numpy.asarray(" end \
@@ -130,14 +119,6 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("product", "numpy.matmul(numpy.reshape(first, [numpy.prod(rows), numpy.prod(summed)]), "
                         "numpy.reshape(second, [numpy.prod(summed), numpy.prod(columns)]))"),
         RESULT("numpy.reshape(product, numpy.append(rows, columns))")),
-    WRITTEN_OUT("numpy.median", 0, "a axis= keepdims=", STEP("n", "numpy.ndim(a) if axis is None else numpy.size(axis)"),
-                STEP("moved", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, numpy.arange(-n, 0))"),
-                STEP("kept", SIZES("moved") "[:numpy.ndim(a) - n]"),
-                STEP("m", "numpy.prod(" SIZES("moved") "[numpy.ndim(a) - n:])"),
-                STEP("ordered", "numpy.sort(numpy.reshape(moved, numpy.append(kept, m)))"),
-                STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
-                STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
-                RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims)))")),
     WRITTEN_OUT(
         "numpy.diff", 0,
         "a n= axis= prepend= append=", STEP("rows", "numpy.asarray(a) if axis is None else numpy.moveaxis(a, axis, -1)"),
@@ -191,13 +172,14 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
                        "numpy.take(numbers, [0], at)"),
         RESULT("numpy.reshape(numpy.take(numpy.ravel(rows), numpy.ravel(places)), numpy.shape(places))")),
     /* All of one type, which chooses between numbers alone: ONNX's Gradient goes through no choice between arrays. */
-    WRITTEN_OUT(
-        "numpy.nan_to_num", 0, "x copy=* nan= posinf= neginf=", STEP("array", "numpy.asarray(x)"), STEP("type", "array.dtype"),
-        STEP("largest", "65504.0 if type == 'float16' else 3.3895313892515355e38 if type == 'bfloat16' else 3.4028234663852886e38 "
-                        "if type == 'float32' else 1.7976931348623157e308 if type == 'float64' else 0"),
-        STEP("raised", "numpy.where(array == -math.inf, " LIKE("-largest if neginf is None else neginf") ", array)"),
-        STEP("finite", "numpy.where(array == math.inf, " LIKE("largest if posinf is None else posinf") ", raised)"),
-        RESULT("numpy.where(array != array, " LIKE("0 if nan is None else nan") ", finite)")),
+    WRITTEN_OUT("numpy.nan_to_num", 0, "x copy=* nan= posinf= neginf=", STEP("array", "numpy.asarray(x)"),
+                STEP("type", "array.dtype"),
+                STEP("largest",
+                     "65504.0 if type == 'float16' else 3.3895313892515355e38 if type == 'bfloat16' else 3.4028234663852886e38 "
+                     "if type == 'float32' else 1.7976931348623157e308 if type == 'float64' else 0"),
+                STEP("raised", "numpy.where(array == -math.inf, " LIKE("-largest if neginf is None else neginf") ", array)"),
+                STEP("finite", "numpy.where(array == math.inf, " LIKE("largest if posinf is None else posinf") ", raised)"),
+                RESULT("numpy.where(array != array, " LIKE("0 if nan is None else nan") ", finite)")),
     WRITTEN_OUT(
         "numpy.cov", 0, "m y= rowvar= bias= ddof=", STEP("own", VARIABLES("m")),
         STEP("all", "own if y is None else numpy.concatenate([own, " VARIABLES("y") "], 0)"),
