@@ -724,8 +724,6 @@ static unsigned pair_number(const struct mdf_source_program *program)
 
 static void append_source(struct mdf_source_program *program, const char *header_name, unsigned pair, struct mdf_text *source)
 {
-    const struct mdf_source_helper *helper;
-
     append_title(program, source, "The computation");
     if (header_name != NULL) {
         mdf_text_printf(source,
@@ -747,9 +745,7 @@ static void append_source(struct mdf_source_program *program, const char *header
         append_text(source, &program->writer.constants);
         mdf_text_append_string(source, "\n");
     }
-    for (helper = program->writer.helpers; helper != NULL; helper = helper->next) {
-        mdf_text_printf(source, "%s\n", helper->definition);
-    }
+    mdf_source_append_helpers(&program->writer, source);
     mdf_text_printf(
         source,
         "%s/* Tells who runs, where somebody wants to know. */\n%s void observe(struct %s *s, size_t node, uint64_t pass, "

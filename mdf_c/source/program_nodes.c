@@ -73,7 +73,7 @@ static bool converts(const struct mdf_source_slot *to, const struct mdf_source_s
 void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const char *cast = to->dtype == from->dtype ? "" : mdf_source_text(writer, "(%s)", mdf_source_type(to->dtype));
+    const char *cast;
 
     if (strcmp(to->name, from->name) == 0 || to->length == 0) {
         return;
@@ -83,6 +83,7 @@ void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source
                           mdf_dtype_name(to->dtype));
         return;
     }
+    cast = mdf_source_cast(writer, from->dtype, to->dtype);
     if (to->length == 1) {
         mdf_source_line(writer, "%s = %s%s;", mdf_source_operand_element(program, to, 0), cast,
                         mdf_source_operand_element(program, from, 0));

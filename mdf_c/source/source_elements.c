@@ -354,12 +354,12 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
                          const char *const operands[], struct mdf_source_expression *expression)
 {
     mdf_dtype from = (mdf_dtype)op->dtype;
-    const char *type = mdf_source_type(to);
 
     if (from != to && (!mdf_source_computes(from) || !mdf_source_computes(to))) {
         const char *name = mdf_source_text(writer, "%s_to_%s", mdf_dtype_name(from), mdf_dtype_name(to));
 
         expression->text = mdf_source_text(writer, "%s(%s)", mdf_source_use(writer, name), operands[0]);
+        writer->makes_reals = writer->makes_reals || mdf_dtype_kind(from) != 'f';
     } else if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
     } else if (is_real(from) && mdf_dtype_kind(to) == 'i') {
@@ -371,7 +371,7 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
                                                                      : "%s ? 1 : 0",
                                            operands[0]);
     } else {
-        expression->text = from == to ? operands[0] : mdf_source_text(writer, "(%s)%s", type, operands[0]);
+        expression->text = mdf_source_text(writer, "%s%s", mdf_source_cast(writer, from, to), operands[0]);
     }
     return true;
 }

@@ -22,9 +22,11 @@ struct fixed_helper {
               "}\n"                                                                      \
     }
 
-/* Both conversions of a type, each of which is cut off towards zero. What is less than 1 is made 0 before: gcc takes this
- * conversion and the one back for trunc, without math that traps, and that keeps the sign of what becomes 0. */
+/* Where a whole number is made real: what is less than 1 is made 0 before it is cut off. gcc takes this conversion and the one
+ * back for trunc, without math that traps, and that keeps the sign of what becomes 0. Elsewhere it would be a branch for nothing.
+ */
 #define CUT "    x = x > -1 && x < 1 ? 0 : x;\n"
+/* Both conversions of a type, each of which is cut off towards zero. */
 #define WHOLE(from, type, bits, limit, lowest, least)                                                                 \
     {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                             \
                           "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"       \
@@ -196,6 +198,20 @@ const char *mdf_source_helper(struct mdf_source_writer *writer, const char *name
     *writer->last_helper = helper;
     writer->last_helper = &helper->next;
     return helper->name;
+}
+
+void mdf_source_append_helpers(const struct mdf_source_writer *writer, struct mdf_text *text)
+{
+    const struct mdf_source_helper *helper;
+
+    for (helper = writer->helpers; helper != NULL; helper = helper->next) {
+        const char *cut = writer->makes_reals ? NULL : strstr(helper->definition, CUT);
+
+        if (cut != NULL) {
+            mdf_text_append(text, helper->definition, (size_t)(cut - helper->definition));
+        }
+        mdf_text_printf(text, "%s\n", cut != NULL ? cut + strlen(CUT) : helper->definition);
+    }
 }
 
 /* Has those written that a definition calls. */

@@ -262,15 +262,15 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
         is_same || (slot != NULL && mdf_source_computes(slot->dtype) && mdf_source_computes((mdf_dtype)value->form.dtype));
     bool fills = writer->is_first && is_known && value->form.length == 1 && slot != NULL && slot->length > 1 &&
                  (is_same || mdf_dtype_kind(slot->dtype) == 'f');
-    const char *name;
+    const char *name, *cast;
 
     if (slot == NULL || (slot->length == 0 && value->form.kind == MDF_KIND_LIST)) {
         return true;
     }
+    cast = is_known ? mdf_source_cast(writer, (mdf_dtype)value->form.dtype, slot->dtype) : "";
     if (fills) { /* what is an array in all later runs */
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);
-        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype),
-                        mdf_source_element(writer, output->id, "0"));
+        mdf_source_line(writer, "%s[i] = %s%s;", slot->name, cast, mdf_source_element(writer, output->id, "0"));
         mdf_source_close(writer);
         return true;
     }
@@ -279,14 +279,12 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
         return mdf_source_refuse(writer, "the shape or type of '%s' is not the same in every evaluation", slot->hint);
     }
     if (slot->is_scalar) {
-        mdf_source_line(writer, is_same ? "%s = %s%s;" : "%s = (%s)%s;", slot->name, is_same ? "" : mdf_source_type(slot->dtype),
-                        mdf_source_element(writer, output->id, "0"));
+        mdf_source_line(writer, "%s = %s%s;", slot->name, cast, mdf_source_element(writer, output->id, "0"));
         return true;
     }
     if (!is_same) { /* whole numbers that are real ones later */
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);
-        mdf_source_line(writer, "%s[i] = (%s)%s;", slot->name, mdf_source_type(slot->dtype),
-                        mdf_source_element(writer, output->id, "i"));
+        mdf_source_line(writer, "%s[i] = %s%s;", slot->name, cast, mdf_source_element(writer, output->id, "i"));
         mdf_source_close(writer);
         return true;
     }

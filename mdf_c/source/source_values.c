@@ -153,8 +153,7 @@ static bool name_input(struct mdf_source_writer *writer, mdf_lowered_id id)
     }
     if (value->is_scalar) {
         own->name = mdf_source_name(writer, &writer->locals, slot->hint);
-        mdf_source_line(writer, slot->dtype == dtype ? "const %s %s = %s%s;" : "const %s %s = (%s)%s;", type, own->name,
-                        slot->dtype == dtype ? "" : type,
+        mdf_source_line(writer, "const %s %s = %s%s;", type, own->name, mdf_source_cast(writer, slot->dtype, dtype),
                         slot->is_scalar ? slot->name : mdf_source_text(writer, "%s[0]", slot->name));
         return true;
     }

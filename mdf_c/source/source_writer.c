@@ -245,6 +245,12 @@ const char *mdf_source_type(mdf_dtype dtype)
     }
 }
 
+const char *mdf_source_cast(struct mdf_source_writer *writer, mdf_dtype from, mdf_dtype to)
+{
+    writer->makes_reals = writer->makes_reals || (mdf_dtype_kind(from) != 'f' && mdf_dtype_kind(to) == 'f');
+    return from == to ? "" : mdf_source_text(writer, "(%s)", mdf_source_type(to));
+}
+
 bool mdf_source_computes(mdf_dtype dtype)
 {
     return mdf_source_type(dtype) != NULL &&

@@ -72,6 +72,7 @@ struct mdf_source_writer {
     bool draws;                /* something draws random numbers: from s->random, and from s->streams, if there are any */
     size_t n_streams;
     bool adds, subtracts, multiplies; /* real numbers */
+    bool makes_reals;                 /* of whole numbers */
     bool has_lanes;                   /* compilers make vectors of instances side by side, whose numbers go through no arrays */
     bool calls_plugins;               /* a registered function is called, whose failures are told in s->failure */
     /* Of the function at hand: */
@@ -123,6 +124,8 @@ void mdf_source_take_name(struct mdf_source_writer *writer, struct mdf_source_na
 
 /* The C type of elements; NULL where there is none (small floats, complex numbers, strings). */
 const char *mdf_source_type(mdf_dtype dtype);
+/* In front of an element of type `from` that becomes one of type `to`, of types that C computes with: "(float)", or "". */
+const char *mdf_source_cast(struct mdf_source_writer *writer, mdf_dtype from, mdf_dtype to);
 /* Whether C computes with elements of that type, which it does not where the type is that of their bits. */
 bool mdf_source_computes(mdf_dtype dtype);
 /* A constant of C that has the value of an element. */
@@ -177,6 +180,8 @@ bool mdf_source_has_helper(struct mdf_source_writer *writer, const char *name);
 const char *mdf_source_definition(const struct mdf_source_writer *writer, const char *name);
 /* The name, behind "mdf_", of what a text calls first, and its length; NULL: it calls nothing. */
 const char *mdf_source_find_called(const char *text, size_t *length);
+/* The definitions of all that are needed. */
+void mdf_source_append_helpers(const struct mdf_source_writer *writer, struct mdf_text *text);
 /* All that a text calls by name. */
 void mdf_source_use_called(struct mdf_source_writer *writer, const char *text);
 /* A text with each "$T" replaced by a type, "$f" by the suffix of its functions in math.h, "$U" by the unsigned type to compute

@@ -168,6 +168,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/two_totals.yaml --typed",
         "tests/data/compile/short_rows.yaml --typed -n 2",
         "tests/data/compile/few_elements.yaml --typed",
+        "tests/data/compile/boxes.yaml --typed",
         "tests/data/compile/gates.yaml --typed -n 2",
         "tests/data/compile/many_pieces.yaml --typed",
         "tests/data/compile/pairs.yaml --typed",

@@ -234,3 +234,13 @@ Test(compile_loops, conditions_alone_end_loops)
     free(output);
     free(expected);
 }
+
+/* What is made whole is cut off without a branch where no whole number is made real again; where one is, gcc would keep a sign
+ * of 0 (r489 of numpy.json). */
+Test(compile_loops, indices_are_cut_off_as_they_are)
+{
+    char *output = compile_source_of("tests/data/compile/boxes.yaml");
+
+    cr_expect(strstr(output, "mdf_float32_as_int64(") != NULL && strstr(output, "x > -1 && x < 1") == NULL, "%s", output);
+    free(output);
+}
