@@ -366,9 +366,9 @@ def _shape_of(tensor: Tensor) -> tuple[int, ...]:
 _ANY_RANK = ctypes.c_size_t(-1).value
 
 
-def taker_of(pointer: int | None, tensor: Tensor) -> Callable[[int], Any]:
+def taker_of(pointer: int | None, tensor: Tensor, key: Callable[[str], Any] = str) -> Callable[[int], Any]:
     """How a result is taken from now on: a function of the address that mdf_results_locate writes into `tensor`, which already has that
-    of this one."""
+    of this one. `key`: of to_python."""
     view = view_of(pointer, tensor)
     if view is not None:
         return _Places(view, tensor.data)
@@ -378,8 +378,8 @@ def taker_of(pointer: int | None, tensor: Tensor) -> Callable[[int], Any]:
         tensor.shape = _shape_type(tensor.rank)(*shape)
         return _Texts(shape, math.prod(shape))
     tensor.rank, tensor.data = _ANY_RANK, pointer
-    table = _Table.of(pointer, lib.mdf_value_length(pointer)) if pointer and kind == KIND_LIST else None
-    return to_python if table is None else table
+    table = _Table.of(pointer, lib.mdf_value_length(pointer), key) if pointer and kind == KIND_LIST else None
+    return functools.partial(to_python, key=key) if table is None else table
 
 
 def _array_of(pointer: int, tensor: Tensor, owner: Handle | None) -> np.ndarray:
@@ -416,13 +416,13 @@ _FIRST = ctypes.c_size_t(0)
 class _Table:
     """Lists of objects that have the same keys and hold numbers of one type, taken at once."""
 
-    __slots__ = ("_cells", "_dtype", "_keys", "_length", "_number", "_numbered_keys", "_read", "_size", "_size_bytes")
+    __slots__ = ("_cells", "_dtype", "_key", "_keys", "_length", "_number", "_numbered_keys", "_read", "_size", "_size_bytes")
 
-    def __init__(self, pointer: int, length: int, number: ctypes.c_int, dtype: Any) -> None:
+    def __init__(self, pointer: int, length: int, number: ctypes.c_int, dtype: Any, key: Callable[[str], Any]) -> None:
         first = lib.mdf_value_item(pointer, 0)
         self._length, self._number, self._dtype = length, number.value, dtype
         self._numbered_keys = [(ctypes.c_size_t(i), lib.mdf_value_key(first, i)) for i in range(lib.mdf_value_length(first))]
-        self._keys = [key.decode(errors="replace") for _, key in self._numbered_keys]
+        self._key, self._keys = key, [key(text.decode(errors="replace")) for _, text in self._numbered_keys]
         self._size = length * len(self._keys)
         self._size_bytes = ctypes.c_size_t(self._size * dtype.itemsize)
         self._read = number, ctypes.byref(number)
@@ -432,11 +432,11 @@ class _Table:
         return zip(range(self._size), itertools.repeat(...))  # of arrays without axes
 
     @classmethod
-    def of(cls, pointer: int, length: int) -> _Table | None:
+    def of(cls, pointer: int, length: int, key: Callable[[str], Any]) -> _Table | None:
         """None for any other list."""
         number = ctypes.c_int()
         dtype = dtype_of(number.value) if lib.mdf_value_table(pointer, number, None, 0) else None
-        return None if dtype is None else cls(pointer, length, number, dtype)  # None: a type that needs a package that is not there
+        return None if dtype is None else cls(pointer, length, number, dtype, key)  # None: a type that needs a package that is not there
 
     def _reads(self, pointer: int, numbers: np.ndarray) -> bool:
         """Whether it is such a list; the numbers are those of it then."""
@@ -450,10 +450,10 @@ class _Table:
                 return False
         return number.value == self._number  # as many keys: else there would be no room for the numbers, or no such key
 
-    def rows(self, numbers: np.ndarray) -> list[dict[str, np.ndarray]]:
+    def rows(self, numbers: np.ndarray) -> list[dict[Any, np.ndarray]]:
         """The objects that hold these numbers."""
         cells, keys = list(map(numbers.__getitem__, self._cells or self._indices())), self._keys
-        rows: list[dict[str, np.ndarray]] = [{keys[0]: cell} for cell in cells[:: len(keys)]]  # columns: many small dicts at once are slow to make
+        rows: list[dict[Any, np.ndarray]] = [{keys[0]: cell} for cell in cells[:: len(keys)]]  # columns: many small dicts at once are slow to make
         for column, key in enumerate(keys[1:], 1):
             for row, cell in zip(rows, cells[column :: len(keys)]):
                 row[key] = cell
@@ -462,7 +462,7 @@ class _Table:
     def __call__(self, pointer: int) -> Any:
         """What `pointer` holds: such a list as this is of, or any other value."""
         numbers = np.empty(self._size, self._dtype)
-        return self.rows(numbers) if self._reads(pointer, numbers) else to_python(pointer)
+        return self.rows(numbers) if self._reads(pointer, numbers) else to_python(pointer, key=self._key)
 
 
 class _Texts:
@@ -505,7 +505,7 @@ class _Places:
         return copy()
 
 
-def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None) -> Any:
+def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | None = None, key: Callable[[str], Any] = str) -> Any:
     """What a value of the engine holds.
 
     Parameters
@@ -516,6 +516,8 @@ def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | Non
         Arrays without axes become NumPy scalars, and texts.
     owner
         The state that the value is of: arrays are read-only views, which keep it alive, and not copies.
+    key
+        What the keys of objects become, which are texts.
 
     Returns
     -------
@@ -532,9 +534,9 @@ def to_python(pointer: int | None, *, scalars: bool = False, owner: Handle | Non
     if kind == KIND_NONE:
         return None
     length = lib.mdf_value_length(pointer)
-    if kind == KIND_LIST and not scalars and owner is None and (table := _Table.of(pointer, length)) is not None:
+    if kind == KIND_LIST and not scalars and owner is None and (table := _Table.of(pointer, length, key)) is not None:
         return table(pointer)
-    items = [to_python(lib.mdf_value_item(pointer, i), scalars=scalars, owner=owner) for i in range(length)]
+    items = [to_python(lib.mdf_value_item(pointer, i), scalars=scalars, owner=owner, key=key) for i in range(length)]
     if kind == KIND_LIST:
         return items
-    return {_key(pointer, i): item for i, item in enumerate(items)}
+    return {key(_key(pointer, i)): item for i, item in enumerate(items)}

@@ -444,6 +444,7 @@ class State(Uncopied):
         self._known: dict[tuple, tuple] = {}  # by the names of inputs: the arrays that they were, arguments of a call with such ones
         self._tensors = (Tensor * len(program.results))()  # what results were
         self._takers: list[tuple[str, Tensor, Callable[[int], Any]]] = []  # of each, by its address
+        self._whole_keys: frozenset[str] = frozenset()  # results of which the keys of objects are whole numbers
         self._results_arguments = (ctypes.c_void_p(pointer), self._tensors, ctypes.c_size_t(len(program.results)))
         self._words = (ctypes.c_size_t * 64)()
         self._may_be_long = True
@@ -737,7 +738,8 @@ class State(Uncopied):
     def _look_at_results(self) -> dict[str, Any]:
         """The results one by one; how they are taken is remembered for the next time."""
         pointers = [lib.mdf_result_at(self._pointer, i) for i in range(len(self._tensors))]
-        takers = [taker_of(pointer, tensor) for pointer, tensor in zip(pointers, self._tensors)]
+        keys = [int if name in self._whole_keys else str for name in self.program.results]
+        takers = [taker_of(pointer, tensor, key) for pointer, tensor, key in zip(pointers, self._tensors, keys)]
         self._takers = list(zip(self.program.results, self._tensors, takers))
         return {name: take(tensor.data) for name, tensor, take in self._takers}
 

@@ -23,16 +23,18 @@ class Prepared(BackendRep):
     program : Program
     inputs : list of str
         What :meth:`run` takes, in order.
+    whole_keys : frozenset of str
+        Results that are maps of whole numbers, or sequences of such.
     """
 
-    def __init__(self, program: Program, inputs: list[str]) -> None:
-        self.program, self.inputs = program, inputs
+    def __init__(self, program: Program, inputs: list[str], whole_keys: frozenset[str] = frozenset()) -> None:
+        self.program, self.inputs, self._whole_keys = program, inputs, whole_keys
         self._idle: list[State] = []  # that later runs take: as many as there were runs at a time
         self._outputs = namedtupledict("Outputs", list(dict.fromkeys(program.results)))
         self._told: set[frozenset[str]] = set()  # names of inputs that a run has had, and so has warned of the others
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
-        return type(self), (self.program, self.inputs)
+        return type(self), (self.program, self.inputs, self._whole_keys)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Evaluates the model, as if from a fresh state.
@@ -49,7 +51,7 @@ class Prepared(BackendRep):
         Returns
         -------
         namedtuple
-            Arrays, in the order of the model's outputs.
+            Arrays, in the order of the model's outputs; maps are dicts, whose keys are int or str as the model declares, or infers.
 
         Raises
         ------
@@ -61,6 +63,7 @@ class Prepared(BackendRep):
             state = self._idle.pop()
         except IndexError:
             state = self.program.state()
+            state._whole_keys = self._whole_keys
         if not state._evaluate_anew(given):
             self._evaluate(state, given)
         results = self._outputs(*state.results().values())
@@ -78,6 +81,15 @@ class Prepared(BackendRep):
         state.set_inputs(given, lend=any(getattr(value, "nbytes", 0) > _FEW_BYTES for value in given.values()))
         state.evaluate()
         self._told.add(names)
+
+
+def _find_whole_keys(model: onnx.ModelProto) -> frozenset[str]:
+    """Outputs that are maps of whole numbers, or sequences of such."""
+    if any(output.type.WhichOneof("value") is None for output in model.graph.output) and any(node.op_type == "ZipMap" for node in model.graph.node):
+        model = onnx.shape_inference.infer_shapes(model)
+    types = {output.name: output.type for output in model.graph.output}
+    maps = {name: of.sequence_type.elem_type if of.HasField("sequence_type") else of for name, of in types.items()}
+    return frozenset(name for name, of in maps.items() if of.map_type.key_type not in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING))
 
 
 class MdfBackend(Backend):
@@ -113,7 +125,7 @@ class MdfBackend(Backend):
         initialized = {tensor.name for tensor in model.graph.initializer}
         initialized |= {tensor.values.name for tensor in model.graph.sparse_initializer}
         names = [value.name for value in model.graph.input if value.name not in initialized]
-        return Prepared(load(model).compile(loop_condition=kwargs.get("loop_condition")), names)
+        return Prepared(load(model).compile(loop_condition=kwargs.get("loop_condition")), names, _find_whole_keys(model))
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> tuple[Any, ...]:

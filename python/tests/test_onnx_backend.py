@@ -145,6 +145,20 @@ def test_maps_of_all_runs_are_the_callers_own():
     assert all(number.dtype == np.float32 for rows in found for row in rows for number in row.values())
 
 
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_keys_of_maps_are_what_the_model_says(is_declared):
+    helper = onnx.helper
+    zipped = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[3, -5])
+    row = helper.make_map_type_proto(onnx.TensorProto.INT64, helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, []))
+    rows = helper.make_value_info("y", helper.make_sequence_type_proto(row)) if is_declared else helper.make_empty_tensor_value_info("y")
+    graph = helper.make_graph([zipped], "g", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, 2])], [rows])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 1)]
+    prepared = backend.prepare(helper.make_model(graph, opset_imports=opsets))
+    for n in (2, 2, 40, 0, 1):
+        x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+        assert prepared.run([x]).y == [{3: a, -5: b} for a, b in x], n
+
+
 def test_runs_at_a_time():
     prepared = backend.prepare(random_sums())
     given = [np.full(40_000, i, np.float32) for i in range(8)]
