@@ -85,9 +85,15 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
     mdf_source_append_generators(program, text);
     mdf_text_printf(
         text,
-        "/* All that lasts from one step to the next: allocate it in any way (it needs no more than it has), and give it to\n"
-        " * %s_init first. */\nstruct %s {\n",
+        "/* All that lasts from one step to the next: allocate it in any way (it needs no more than it has; large arrays are fastest\n"
+        " * where it begins at a multiple of 64), and give it to %s_init first. */\nstruct %s {\n",
         program->name, program->name);
+    mdf_text_append(text, program->arrays.bytes, program->arrays.length);
+    if (program->unions.length > 0) {
+        mdf_text_printf(text, "    union { /* of use within one function only */\n");
+        mdf_text_append(text, program->unions.bytes, program->unions.length);
+        mdf_text_printf(text, "    } work;\n");
+    }
     mdf_text_append(text, program->fields.bytes, program->fields.length);
     mdf_text_printf(
         text,
@@ -98,11 +104,6 @@ static void append_struct(struct mdf_source_program *program, struct mdf_text *t
         n_nodes, n_ports, n_ports);
     mdf_source_append_random_fields(program, text);
     mdf_source_append_failure(&program->writer, text);
-    if (program->unions.length > 0) {
-        mdf_text_printf(text, "    union { /* of use within one function only */\n");
-        mdf_text_append(text, program->unions.bytes, program->unions.length);
-        mdf_text_printf(text, "    } work;\n");
-    }
     if (program->copies.length > 0) {
         mdf_text_printf(text, "    const void *lent[%zu]; /* inputs that lie elsewhere; NULL: in `copies` */\n    struct {\n",
                         n_ports);
@@ -711,8 +712,8 @@ static void append_text(struct mdf_text *text, const struct mdf_text *part)
 /* A number by which header and source know each other: the two files may be of different runs. */
 static unsigned pair_number(const struct mdf_source_program *program)
 {
-    const struct mdf_text *const parts[] = {&program->fields, &program->copies, &program->unions, &program->functions,
-                                            &program->writer.constants};
+    const struct mdf_text *const parts[] = {&program->arrays, &program->fields,    &program->copies,
+                                            &program->unions, &program->functions, &program->writer.constants};
     struct mdf_hash hash = mdf_hash_begin();
     size_t i;
 

@@ -630,6 +630,8 @@ static bool is_shared(struct mdf_source_slot *slot, const struct mdf_source_slot
 /* What a value of the frame is in generated code. */
 static bool make_slot(struct mdf_source_program *program, size_t index)
 {
+    enum { FEWEST_BYTES_IN_LINES = 512 }; /* from so many on an array begins where a line of the cache does */
+
     struct mdf_source_writer *writer = &program->writer;
     const struct mdf_value *there = &program->graph->values[index];
     struct mdf_source_slot *slot = &program->graph->slots[index];
@@ -670,6 +672,11 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
         mdf_text_printf(&program->copies, "        %s %s[%zu];\n", type, member, value->length);
     } else if (slot->is_scalar) {
         mdf_text_printf(&program->fields, "    %s %s;%s\n", type, member, parameter_comment(program, index));
+    } else if (value->length * mdf_dtype_size(slot->dtype) >= FEWEST_BYTES_IN_LINES) {
+        mdf_source_append_lines(writer, &program->arrays, &program->members,
+                                &(struct mdf_source_lines){"    ", type, member, value->length,
+                                                           value->length * mdf_dtype_size(slot->dtype),
+                                                           parameter_comment(program, index)});
     } else {
         mdf_text_printf(&program->fields, "    %s %s[%zu];%s\n", type, member, value->length > 0 ? value->length : 1,
                         parameter_comment(program, index));

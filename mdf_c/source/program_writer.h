@@ -70,6 +70,7 @@ struct mdf_source_program {
     size_t n_lanes;       /* instances side by side that are asked for; 0: none */
     struct mdf_source_member *lane_members, **last_lane_member;
     struct mdf_source_names members;
+    struct mdf_text arrays;    /* large ones of the state, which stand in front of all else, as lines of the cache begin */
     struct mdf_text fields;    /* of the state */
     struct mdf_text copies;    /* of its part for copies of inputs that can be lent */
     struct mdf_text functions; /* of nodes, complete */

@@ -228,6 +228,7 @@ static bool write_with(struct mdf_state *state, const struct mdf_source_options 
     mdf_source_begin(&program.writer, &state->shared->memory, error);
     program.writer.has_lanes = program.n_lanes > 0;
     program.last_lane_member = &program.lane_members;
+    mdf_text_init(&program.arrays, &state->shared->memory);
     mdf_text_init(&program.fields, &state->shared->memory);
     mdf_text_init(&program.copies, &state->shared->memory);
     mdf_text_init(&program.functions, &state->shared->memory);
@@ -239,6 +240,7 @@ static bool write_with(struct mdf_state *state, const struct mdf_source_options 
                mdf_source_write_graphs(&program) && (program.n_lanes == 0 || mdf_source_check_lane_calls(&program)) &&
                mdf_source_write_interface(&program, options->header, source, header);
     }
+    mdf_source_check(&program.writer, &program.arrays);
     mdf_source_check(&program.writer, &program.fields);
     mdf_source_check(&program.writer, &program.copies);
     mdf_source_check(&program.writer, &program.functions);
@@ -246,6 +248,7 @@ static bool write_with(struct mdf_state *state, const struct mdf_source_options 
     mdf_source_check(&program.writer, &program.writer.constants);
     done = done && error->code == MDF_OK;
     mdf_source_release_stretches(&program);
+    mdf_text_release(&program.arrays);
     mdf_text_release(&program.fields);
     mdf_text_release(&program.copies);
     mdf_text_release(&program.functions);

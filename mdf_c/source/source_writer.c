@@ -12,6 +12,7 @@
 enum {
     STACK_ARRAY_BYTES = 1024, /* the largest buffer that lies on the stack */
     STACK_BYTES = 16384,      /* all of one function's */
+    LINE_BYTES = 64,          /* of the cache */
     MOST_OF_MESSAGE = 512     /* C11 has literals of up to 4095 characters */
 };
 
@@ -508,6 +509,17 @@ bool mdf_source_has_room(const struct mdf_source_writer *writer, size_t n_bytes)
     return n_bytes <= STACK_ARRAY_BYTES && writer->stack_bytes + n_bytes <= STACK_BYTES;
 }
 
+void mdf_source_append_lines(struct mdf_source_writer *writer, struct mdf_text *text, struct mdf_source_names *names,
+                             const struct mdf_source_lines *own)
+{
+    mdf_text_printf(text, "%s%s %s[%zu];%s\n", own->indent, own->type, own->name, own->n, own->comment);
+    if (own->n_bytes % LINE_BYTES != 0) {
+        mdf_text_printf(text, "%schar %s[%zu];\n", own->indent,
+                        mdf_source_name(writer, names, mdf_source_text(writer, "behind_%s", own->name)),
+                        LINE_BYTES - own->n_bytes % LINE_BYTES);
+    }
+}
+
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint)
 {
     size_t n = length > 0 ? length : 1, n_bytes = n * mdf_dtype_size(dtype);
@@ -518,6 +530,7 @@ const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype,
         mdf_text_printf(&writer->declarations, "    %s %s[%zu];\n", type, name, n);
         return name;
     }
-    mdf_text_printf(&writer->work, "            %s %s[%zu];\n", type, name, n);
+    mdf_source_append_lines(writer, &writer->work, &writer->locals,
+                            &(struct mdf_source_lines){"            ", type, name, n, n_bytes, ""});
     return mdf_source_text(writer, "%s.%s", writer->work_name, name);
 }

@@ -152,6 +152,15 @@ void mdf_source_bail_out_if(struct mdf_source_writer *writer, const char *condit
 
 /* A buffer of the function for `length` elements: its name. */
 const char *mdf_source_buffer(struct mdf_source_writer *writer, mdf_dtype dtype, size_t length, const char *hint);
+/* A member of a struct that is an array, and what fills its last line of the cache: where the struct begins at one, so do its
+ * arrays, and no vector that is loaded or stored lies in two lines. */
+struct mdf_source_lines {
+    const char *indent, *type, *name;
+    size_t n, n_bytes; /* elements; bytes of them all */
+    const char *comment;
+};
+void mdf_source_append_lines(struct mdf_source_writer *writer, struct mdf_text *text, struct mdf_source_names *names,
+                             const struct mdf_source_lines *own);
 /* Whether it would be a variable of the function. */
 bool mdf_source_has_room(const struct mdf_source_writer *writer, size_t n_bytes);
 

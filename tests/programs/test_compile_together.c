@@ -53,3 +53,24 @@ Test(compile_together, what_is_only_turned_is_not_stored)
     cr_expect(strstr(twice, "make_far_columns") == NULL && count_words(twice, "s->far_columns[") == 3u, "%s", twice);
     free(twice);
 }
+
+/* Large arrays of the struct, and of functions, begin where a line of the cache does if the struct does. */
+Test(compile_together, large_arrays_begin_at_lines)
+{
+    static const char program[] =
+        "#include \"m.h\"\n#include <stddef.h>\n#include <stdio.h>\n#define PLACE(of) (int)(offsetof(struct m, of) % 64)\n"
+        "int main(void)\n{\n    printf(\"%d %d %d\", PLACE(root_y), PLACE(bounded_y), PLACE(log_y));\n    return 0;\n}\n";
+    char *output = compile_new_output();
+
+    compile_write_file("main.c", program);
+    cr_assert_eq(compile_run(output,
+                             "$BUILD/mdf-compile tests/data/compile/moved_together.yaml --name m -o %s/m.h && cd %s && "
+                             "${CC:-cc} -std=c11 main.c -o main && ./main",
+                             compile_folder, compile_folder),
+                 0, "%s", output);
+    cr_expect_str_eq(output, "0 0 0");
+    free(output);
+    output = compile_source_of("tests/data/compile/grown_from_none.yaml");
+    cr_expect(strstr(output, "            double t_6[140];\n            char behind_t_6[32];\n") != NULL, "%s", output);
+    free(output);
+}

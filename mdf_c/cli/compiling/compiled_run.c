@@ -61,12 +61,15 @@ static void observe(void *context, size_t node, uint64_t pass, int64_t tick)
 
 bool begin_compiled(struct compiled_run *run, bool records, uint64_t seed)
 {
-    if (run->state == NULL) {
-        run->state = mdf_memory_allocate(run->memory, run->model->state_bytes);
+    enum { LINE_BYTES = 64 }; /* of the cache: the struct's large arrays begin at lines where it does */
+
+    if (run->block == NULL) {
+        run->block = mdf_memory_allocate(run->memory, run->model->state_bytes + LINE_BYTES);
     }
-    if (run->state == NULL) {
+    if (run->block == NULL) {
         return false;
     }
+    run->state = (char *)run->block + (LINE_BYTES - (uintptr_t)run->block % LINE_BYTES);
     run->model->init(run->state);
     run->model->seed(run->state, seed);
     run->records = records;
@@ -237,7 +240,7 @@ mdf_status show_compiled_values(struct compiled_run *run, mdf_state *state, mdf_
 void close_compiled(struct compiled_run *run)
 {
     if (run->memory != NULL) {
-        mdf_memory_release(run->memory, run->state);
+        mdf_memory_release(run->memory, run->block);
     }
     if (run->library != NULL) {
         dlclose(run->library);

@@ -11,7 +11,7 @@ struct compiled_run {
     struct mdf_memory *memory;
     void *library; /* NULL: none */
     const struct mdf_compiled *model;
-    void *state;
+    void *block, *state; /* the latter lies in the former */
     mdf_state *observed; /* whose schedule is recorded */
     bool records, failed;
 };
