@@ -202,6 +202,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/beside.yaml -n 2",
         "tests/data/compile/short_inputs.yaml -n 2",
         "tests/data/compile/row_places.yaml -n 2",
+        "tests/data/compile/row_ends.yaml -n 2",
         "tests/data/compile/exp_range.yaml -n 2",
         "tests/data/compile/succession.yaml -n 3", /* all at once */
         "tests/data/compile/moved_together.yaml -n 2",

@@ -220,6 +220,18 @@ Test(compile_loops, lattices_are_read_without_copies)
     free(output);
 }
 
+/* Rows of rows whose last elements fill no vector are gone through in blocks, the last of which ends with the row. */
+Test(compile_loops, last_elements_are_in_a_vector)
+{
+    char *output = compile_source_of("tests/data/compile/row_ends.yaml");
+
+    cr_expect(strstr(output, "j = j_block < 14 ? j_block : 14, j_end = j + 16; j != j_end; j++)") != NULL &&
+                  strstr(output, "j = j_block < 6 ? j_block : 6, j_end = j + 8; j != j_end; j++)") != NULL,
+              "%s", output);
+    cr_expect(strstr(output, "j < 30; j++)") != NULL && strstr(output, "j < 18; j++)") != NULL, "%s", output);
+    free(output);
+}
+
 /* A loop that ends by its condition has no second jump for a trip count that no loop reaches; an index counts from the front. */
 Test(compile_loops, conditions_alone_end_loops)
 {

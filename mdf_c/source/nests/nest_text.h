@@ -189,6 +189,11 @@ const struct nest_event *nest_text_end_of_few(const struct nest_text *text, cons
 bool nest_text_begins_few(const struct nest_text *text);
 bool nest_text_write_few(struct nest_text *text, const struct nest_event *opens);
 
+/* --- source_nest_ends.c: the elements of the blocks that a row along an axis is gone through in, the last of which ends with the
+ * row (as many as the row has: it is not); opens the loops over these. */
+size_t nest_text_block_of_row(const struct nest_text *text, size_t axis);
+void nest_text_open_blocks_of_row(struct nest_text *text, size_t axis, size_t block);
+
 /* --- source_nest_folds.c: a total before its loop, an element that goes into it, and the total behind. */
 void nest_text_begin(struct nest_text *text, size_t step);
 void nest_text_take(struct nest_text *text, size_t step);
@@ -205,6 +210,8 @@ const char *nest_text_joined(struct nest_text *text, size_t step, const char *to
 bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest);
 /* Whether the nest may be done once more, with what lay where it stores something, of each step, kept before and restored. */
 bool nest_text_may_repeat(const struct nest_text *text);
+/* Whether elements may be computed once more as it goes: none is loaded from where one is stored. */
+bool nest_text_may_go_twice(const struct nest_text *text);
 void nest_text_keep_old(const struct nest_text *text, const char **old);
 void nest_text_restore_old(const struct nest_text *text, const char *const *old);
 

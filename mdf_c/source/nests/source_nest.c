@@ -70,6 +70,17 @@ void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_
     nest_text_open_block(text, mdf_source_text(text->writer, "%s%s", mark, head));
 }
 
+/* Opens a row in blocks; false: it is gone through as it is. */
+static bool open_blocks(struct nest_text *text, size_t axis)
+{
+    size_t block = nest_text_block_of_row(text, axis);
+
+    if (block < text->nest->extents[axis]) {
+        nest_text_open_blocks_of_row(text, axis, block);
+    }
+    return block < text->nest->extents[axis];
+}
+
 /* In a loop over the vector axis, or out of it, as a step wants. */
 void nest_text_enter(struct nest_text *text, size_t step)
 {
@@ -87,8 +98,11 @@ void nest_text_enter(struct nest_text *text, size_t step)
                                                                           : text->axes[vector].end;
 
         nest_text_name_fixed_places(text, step);
-        nest_text_open_innermost(text, true, text->nest->extents[vector],
-                                 mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
+        if (text->nest->extents[vector] > text->plan->tile || !open_blocks(text, vector)) {
+            nest_text_open_innermost(
+                text, true, text->nest->extents[vector],
+                mdf_source_text(text->writer, "for (size_t %s = 0; %s < %s; %s++)", index, index, end, index));
+        }
         text->is_group = true;
     }
 }
@@ -213,6 +227,9 @@ void nest_text_open(struct nest_text *text, const struct nest_event *event, size
         begin_blocks(text, depths);
         end = is_even(text, axis, MDF_NEST_DEPTH) ? end : text->axes[axis].end;
         nest_text_open_block(text, mdf_source_text(writer, "for (size_t %s = %s; %s < %s; %s)", index, block, index, end, next));
+        return;
+    }
+    if (text->lanes[axis] == 1 && step == 1 && nest_text_is_independent(text, event) && open_blocks(text, axis)) {
         return;
     }
     if (text->lanes[axis] == 1) {

@@ -85,6 +85,32 @@ bool nest_text_may_repeat(const struct nest_text *text)
     return text->count == NULL || text->first != NULL;
 }
 
+/* Whether the nest loads from what has this name. */
+static bool loads_from(const struct nest_text *text, const char *name)
+{
+    bool found = false;
+
+    for (size_t i = 0; !found && name != NULL && i < text->nest->n_steps; i++) {
+        const char *from = text->writer->values[step_of(text, i)->view.id].name;
+
+        found = step_of(text, i)->kind == MDF_NEST_LOAD && from != NULL && strcmp(from, name) == 0;
+    }
+    return found;
+}
+
+bool nest_text_may_go_twice(const struct nest_text *text)
+{
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
+        const struct mdf_source_value *own = &text->writer->values[step_of(text, i)->view.id];
+
+        if (step_of(text, i)->kind == MDF_NEST_STORE &&
+            (overwritten_place(text, i) != NULL || loads_from(text, own->name) || loads_from(text, own->copy))) {
+            return false;
+        }
+    }
+    return nest_text_may_repeat(text);
+}
+
 void nest_text_keep_old(const struct nest_text *text, const char **old)
 {
     struct mdf_source_writer *writer = text->writer;
