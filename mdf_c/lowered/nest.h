@@ -150,6 +150,11 @@ static inline void mdf_nest_set_add(struct mdf_nest_set *set, size_t i)
     set->words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
+static inline void mdf_nest_set_remove(struct mdf_nest_set *set, size_t i)
+{
+    set->words[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
 static inline bool mdf_nest_set_is_empty(const struct mdf_nest_set *set)
 {
     return (set->words[0] | set->words[1] | set->words[2] | set->words[3]) == 0;

@@ -44,7 +44,7 @@ enum node_code {
                      also in[2], which becomes in[3] with it */
     NODE_COUNT,   /* adds one to the index in[0] */
     NODE_JOIN,    /* the lanes of the total in[0] become one, which is in all lanes */
-    NODE_STORE,   /* in[0] */
+    NODE_STORE,   /* in[0]; with two, in[1] behind it, as one vector of twice the size */
     NODE_CALL,    /* of a step's function, on rows in memory */
     NODE_LOOP
 };

@@ -392,15 +392,36 @@ static size_t goal_level(const struct nest_code *code, size_t i)
     return code->nest->steps[i].kind == MDF_NEST_FOLD ? nest_operand_level(code, i) : code->nest->steps[i].level;
 }
 
-/* All that the goals need and that has not been made before this level. */
-static struct mdf_nest_set needs_of(const struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
+/* Whether an earlier pass has made a step's register, for all copies. */
+static bool is_at_hand(struct nest_code *code, size_t level, size_t i)
+{
+    size_t copy = 0;
+
+    if (code->nest->steps[i].level > level || code->paired_axes != 0) {
+        return false;
+    }
+    for (; copy < nest_count_copies(code, level); copy++) {
+        nest_go_to_copy(code, level, copy);
+        if (find_entry(code, i) == NO_NODE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All that the goals need and that has not been made before this level, or in an earlier pass. */
+static struct mdf_nest_set needs_of(struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
 {
     struct mdf_nest_set needs = {{0}};
     size_t i;
 
     needs = level == 0 ? code->roots : needs;
     for (i = code->nest->n_steps; i-- > 0;) {
-        if (mdf_nest_set_has(goals, i) || (mdf_nest_set_has(&needs, i) && barrier_level(code, i) >= level)) {
+        if (mdf_nest_set_has(goals, i)) {
+            mdf_nest_add_operands(&code->nest->steps[i], &needs);
+        } else if (mdf_nest_set_has(&needs, i) && is_at_hand(code, level, i)) {
+            mdf_nest_set_remove(&needs, i);
+        } else if (mdf_nest_set_has(&needs, i) && barrier_level(code, i) >= level) {
             mdf_nest_add_operands(&code->nest->steps[i], &needs);
         }
     }

@@ -626,6 +626,19 @@ static void emit_result(struct nest_code *code, const struct nest_node *node)
     }
 }
 
+static void emit_store(struct nest_code *code, const struct nest_node *node)
+{
+    unsigned size = 2 * nest_vector_size(code, node->dtype);
+    uint8_t number = operand_register(code, node, 0);
+
+    if (node->n_in == 2) {
+        assemble_vector_with_number(nest_assembler(code), size == 64 ? VECTOR_INSERT_32 : VECTOR_INSERT_HALF, size, SCRATCH_REAL,
+                                    number, operand_of(code, node, 1), 1);
+        number = SCRATCH_REAL;
+    }
+    nest_store(code, node, number);
+}
+
 static void emit_node(struct nest_code *code, const struct nest_node *node, char *memory)
 {
     bool is_unread = node->last == node->first;
@@ -662,7 +675,7 @@ static void emit_node(struct nest_code *code, const struct nest_node *node, char
         }
         break;
     case NODE_STORE:
-        nest_store(code, node, operand_register(code, node, 0));
+        emit_store(code, node);
         break;
     case NODE_CALL:
         emit_call(code, node, memory);

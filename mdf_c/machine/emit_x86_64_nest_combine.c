@@ -1,7 +1,7 @@
 /* emit_x86_64_nest_combine.c - see emit_x86_64_nest.h. What costs less together: where lanes are apart and several elements of
  * each lie side by side, as in a fold over short rows, they are loaded as rows and turned; a product that needs no rounding and
  * the sum that takes it are one instruction, and so is the choice of the smaller or the larger one of two reals, but that NaN is
- * looked for behind it. The bits are the same. */
+ * looked for behind it, and what two neighbours store for a function that is called. The bits are the same. */
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 #include <string.h>
@@ -252,6 +252,47 @@ static void change_factors(const struct nest_code *code, struct nest_node *node)
     }
 }
 
+/* ------------------------------------------------------------------ stores side by side */
+
+/* Whether a node stores less than a vector of the widest size, all lanes, in a row that a function is called on. */
+static bool stores_part_of_row(const struct nest_code *code, const struct nest_node *node)
+{
+    return node->code == NODE_STORE && node->n_in == 1 && node->place.kind == PLACE_ROW && !node->place.is_cell &&
+           code->pointers[node->place.pointer].id == MDF_LOWERED_NONE && node->active == code->shape.lanes &&
+           mdf_dtype_size((mdf_dtype)node->dtype) >= 4 && nest_vector_size(code, node->dtype) < nest_widest_size(code) &&
+           node->active * mdf_dtype_size((mdf_dtype)node->dtype) == nest_vector_size(code, node->dtype);
+}
+
+/* The function loads vectors of the widest size: what two stores have made it would only find once they are done, so that
+ * nothing of the next run could begin. The first of two neighbours, at the place of a whole vector, is stored with the second. */
+static void join_stores(struct nest_code *code, struct nest_block *block)
+{
+    size_t i, k;
+
+    for (i = 0; i < block->n_nodes; i++) {
+        const struct nest_node *first = &code->nodes[block->nodes[i]];
+        int32_t size = stores_part_of_row(code, first) ? (int32_t)nest_vector_size(code, first->dtype) : 0;
+
+        for (k = size == 0 || first->place.displacement % (2 * size) != 0 ? block->n_nodes : i + 1; k < block->n_nodes; k++) {
+            struct nest_node *second = &code->nodes[block->nodes[k]];
+
+            if (second->code == NODE_CALL || second->code == NODE_LOOP) {
+                break;
+            }
+            if (stores_part_of_row(code, second) && second->dtype == first->dtype &&
+                second->place.pointer == first->place.pointer && second->place.displacement == first->place.displacement + size) {
+                second->in[1] = second->in[0];
+                second->in[0] = first->in[0];
+                second->n_in = 2;
+                second->place = first->place;
+                memmove(&block->nodes[i], &block->nodes[i + 1], (--block->n_nodes - i) * sizeof *block->nodes);
+                i--;
+                break;
+            }
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ the whole */
 
 bool nest_combine(struct nest_code *code)
@@ -267,5 +308,8 @@ bool nest_combine(struct nest_code *code)
         fuse_product(code, &code->nodes[i]);
     }
     fuse_choices(code);
+    for (i = 0; i < code->n_blocks; i++) {
+        join_stores(code, &code->blocks[i]);
+    }
     return turns;
 }

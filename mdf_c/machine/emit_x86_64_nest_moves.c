@@ -522,7 +522,7 @@ static void store_lanes(struct nest_code *code, const struct nest_node *node, ui
 void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size;
+    size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size * node->n_in;
 
     if (size == 1) {
         struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};

@@ -192,6 +192,16 @@ Test(dumps, known_places)
     expect_same_ways("tests/data/dumps/known_places.yaml", false);
 }
 
+/* Sums that a function is called on, and that its results meet, are made in front of the call only. */
+Test(dumps, sums_in_front_of_calls)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/summed_calls.yaml --dump machine | "
+                                                 "sed -n '/^nest over 16, 4/,/^[a-z]/p' | grep -c '^ '");
+
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT32) || atoi(outcome->output) < 80, "%s lines", outcome->output);
+    expect_same_ways("tests/data/dumps/summed_calls.yaml", true);
+}
+
 /* A state that a loop of the body leaves in its stack is not where the state around it lies: the form held otherwise, and was not
  * taken. */
 Test(dumps, states_left_in_stacks)

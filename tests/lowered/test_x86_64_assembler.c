@@ -323,9 +323,16 @@ Test(x86_64_assembler, vectors_of_64_bytes)
         assemble_vector(&assembler, VECTOR_BROADCAST_4, 64, second, 0, constant_operand(&assembler, 0x40000000, 4));
         assemble_vector(&assembler, VECTOR_MULTIPLY, 64, second, second, constant_operand(&assembler, 0x40400000, 4));
         assemble_vector(&assembler, VECTOR_STORE, 32, second, 0, in_memory(RDX, 480));
+        assemble_vector(&assembler, VECTOR_LOAD, 64, second, 0, in_memory(RDX, 256));
+        assemble_vector_with_number(&assembler, VECTOR_INSERT_32, 64, first, second, in_memory(RDX, 320), 1);
+        assemble_vector_with_number(&assembler, VECTOR_INSERT_32, 64, second, second, in_register(first), 0);
+        assemble_vector(&assembler, VECTOR_STORE, 64, first, 0, in_memory(RDX, 0));
+        assemble_vector(&assembler, VECTOR_STORE, 64, second, 0, in_memory(RDX, 64));
         assemble_vector_end(&assembler);
         end(4, 0, numbers);
         for (int k = 0; k < 8; k++) {
+            cr_assert_eq(numbers[k], k < 4 ? numbers[32 + k] : 46, "registers %d, %d", first, second);
+            cr_assert_eq(numbers[8 + k], numbers[32 + k], "registers %d, %d", first, second);
             cr_assert_eq(numbers[32 + k], (30 + 4 * k) * (30 + 4 * k) - 13 - k, "registers %d, %d", first, second);
             cr_assert_eq(numbers[40 + k], 46, "registers %d, %d", first, second);
             cr_assert(singles[k] == (float)(30 + 4 * k) && singles[8 + k] == 6, "registers %d, %d", first, second);
