@@ -242,6 +242,7 @@ void fmu_append_source(const struct fmu *fmu, struct mdf_text *text)
     append_adapters(fmu, text);
     append_lines(text, fmu_instance_lines);
     append_lines(text, fmu->version == 2 ? fmi2_functions_lines : fmi3_functions_lines);
+    append_lines(text, fmi_functions_lines);
 }
 
 /* ------------------------------------------------------------------ how it is built */
