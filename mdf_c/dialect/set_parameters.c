@@ -53,6 +53,9 @@ mdf_status mdf_parameter_guess_refuse(const struct mdf_parameter_guess *guess, m
 {
     const char *best = mdf_nearest_result(&guess->whole);
 
+    if (best != NULL && strcmp(best, guess->whole.name) == 0) {
+        return mdf_error_set(error, MDF_NAME, "the graph of parameter '%s' is not evaluated", best);
+    }
     mdf_error_set(error, MDF_NAME, "no parameter is called '%s'", guess->whole.name);
     mdf_error_suggest(error, best != NULL ? best : guess->named);
     return MDF_NAME;

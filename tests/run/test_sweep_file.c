@@ -334,6 +334,15 @@ Test(sweep_file, mistakes_are_told_with_their_place)
     }
 }
 
+/* A parameter of another graph of the model has no effect. */
+Test(sweep_file, parameters_of_other_graphs_are_refused)
+{
+    write_file("graphs.yaml", "m: {format: ModECI MDF v0.4, graphs: {g: {nodes: {n: {parameters: {a: {value: 1}}}}},\n"
+                              "  other: {nodes: {o: {parameters: {k: {value: 1}}}}}}}\n");
+    cr_expect_eq(sweep_of("graphs.yaml", "parameters: {o.k: [1]}", ""), 1);
+    cr_expect_not_null(strstr(errors, "s.yaml:1:14: error: the graph of parameter 'o.k' is not evaluated\n"), "%s", errors);
+}
+
 /* What a condition puts at places that are the same for all instances is put for several of them at once, with the bits of each.
  */
 Test(sweep_file, puts_of_conditions)
