@@ -148,6 +148,12 @@ Test(dumps, rows_behind_a_state)
     cr_expect(strstr(text, "= stack (") != NULL && strstr(text, "= copy") == NULL, "%s", text);
 }
 
+/* A sum along an axis that leads to one element again and again has as many terms as the axis has indices. */
+Test(dumps, elements_that_are_folded_again)
+{
+    expect_same_ways("tests/data/dumps/one_place.yaml", true);
+}
+
 /* Numbers of ONNX's operators are drawn without their kernels; one, or a few, uniform ones without a call. */
 Test(dumps, random_numbers)
 {

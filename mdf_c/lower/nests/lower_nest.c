@@ -644,9 +644,6 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
         return MDF_LOWERED_NONE;
     }
     register_number = load_operand(&folding, trial->ids[0]);
-    if (folding.draft->steps[register_number].axes + 1u != 1u << folding.draft->n_axes) {
-        return MDF_LOWERED_NONE; /* a view in which elements repeat */
-    }
     register_number = widen_halves(&folding, register_number);
     register_number = rule->of->result != MDF_FOLD_TOTAL
                           ? find_place(&folding, trial, rule, register_number)

@@ -296,6 +296,7 @@ uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in
     for (i = 0; i < n_axes; i++) {
         added.folded[i] = axes[i];
         added.axes &= (uint8_t) ~(1u << axes[i]);
+        draft->steps[in].axes |= (uint8_t)(1u << axes[i]); /* of what is loaded from one place all along an axis, too */
     }
     return draft_add(draft, &added);
 }
