@@ -512,6 +512,9 @@ Test(dumps, routines_in_loops)
         {"tests/data/compile/routines_in_loops.yaml",
          {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine DFT(", "routine STFT("},
          true}, /* OneHot, ArgMax and ArgMin are nests */
+        {"tests/data/compile/scattered.yaml",
+         {"float32[8] = routine ScatterElements(", "int64[8] = routine ScatterElements("},
+         false},
         {"tests/data/compile/quantised_loops.yaml",
          {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear(",
           "routine QLinearMatMul(", "routine ConvInteger(", "routine QLinearConv("},

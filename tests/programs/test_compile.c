@@ -156,6 +156,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/prelu_channels.yaml --typed -n 2",
         "tests/data/compile/settled.yaml --typed -n 2",
         "tests/data/compile/routines_in_loops.yaml --typed -n 3",
+        "tests/data/compile/scattered.yaml --typed -n 2",
         "tests/data/compile/quantised_loops.yaml --typed --trace -n 2",
         "tests/data/compile/windows_in_loops.yaml --typed -n 3",
         "tests/data/compile/recurrent_in_loops.yaml --typed -n 3",
