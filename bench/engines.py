@@ -124,10 +124,12 @@ class LibraryStepByStep(LibrarySteps):
 
 
 class Program:
-    """mdf-run with options, which times itself: for ways to run a model that the library's interface does not have."""
+    """mdf-run with options, which times itself: for ways to run a model that the library's interface does not have. A short
+    evaluation is repeated until the processor knows its branches, as it does those of who is called within one process."""
 
     slow = False
     options = []
+    warm_s = 0.005
 
     def __init__(self, problem):
         help_text = subprocess.run([MDF_RUN, "--help"], capture_output=True, text=True, check=True).stdout
@@ -138,7 +140,7 @@ class Program:
         self.folder = tempfile.TemporaryDirectory(dir=FOLDER)
         self.output = pathlib.Path(self.folder.name) / "output.npz"
         self.prepare()
-        self.execute(self.arguments(1))
+        self.n_repeats = max(3, min(200, int(self.warm_s / self.execute(self.arguments(1)))))
 
     def execute(self, arguments):
         command = [MDF_RUN, "--time", "--quiet", "-o", self.output, *self.options, *arguments]
@@ -148,7 +150,7 @@ class Program:
         return min(json.loads(done.stderr.strip().splitlines()[-1])["evaluate_s"])
 
     def run(self):
-        return self.execute(self.arguments(3))
+        return self.execute(self.arguments(self.n_repeats))
 
 
 class ProgramOnce(Program):
