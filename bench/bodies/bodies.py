@@ -147,15 +147,15 @@ def automaton(m):
 
 @body
 def bubble_sort(m):
-    """48 numbers by neighbours that change places."""
+    """256 numbers by neighbours that change places."""
     def inner(j, x):
         at = m.Concat(m.Reshape(j, np.array([1])), m.Reshape(j + 1, np.array([1])), axis=0)
         pair = x[at]
         a, b = pair[0:1], pair[1:2]
         return m.ScatterElements(x, at, m.Concat(m.Min(a, b), m.Max(a, b), axis=0))
 
-    m.output(m.loop(m.input("n", 48), lambda i, x: m.loop(47 - i, inner, x), m.input("x", normal(48))))
-    return 48 * 47 // 2
+    m.output(m.loop(m.input("n", 256), lambda i, x: m.loop(255 - i, inner, x), m.input("x", normal(256))))
+    return 256 * 255 // 2
 
 
 @body

@@ -1,6 +1,6 @@
 /* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays or stacks, and
- * products by matrices that are laid out, find the same elements in the same order in what was copied. Copies that nothing else
- * reads are then dropped (lower_unread.c). See lowering.h. */
+ * products by matrices that are laid out, find the same elements in the same order in what was copied. So do ops on numbers, of
+ * which nothing but the type counts. Copies that nothing else reads are then dropped (lower_unread.c). See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -77,18 +77,94 @@ static void read_in_region(const struct copies *copies, struct mdf_lowered_regio
     }
 }
 
+static bool begin(struct lowering *lowering, struct copies *copies)
+{
+    size_t n = lowering->lowered->n_values, i;
+
+    *copies = (struct copies){.lowered = lowering->lowered};
+    copies->originals = mdf_arena_array(&lowering->scratch, n, sizeof *copies->originals);
+    for (i = 0; copies->originals != NULL && i < n; i++) {
+        copies->originals[i] = MDF_LOWERED_NONE;
+    }
+    return copies->originals != NULL || lowering_out_of_memory(lowering);
+}
+
 bool lowering_read_originals(struct lowering *lowering)
 {
-    struct copies copies = {.lowered = lowering->lowered};
-    size_t i;
+    struct copies copies;
 
-    copies.originals = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *copies.originals);
-    if (copies.originals == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    for (i = 0; i < lowering->lowered->n_values; i++) {
-        copies.originals[i] = MDF_LOWERED_NONE;
+    if (!begin(lowering, &copies)) {
+        return false;
     }
     read_in_region(&copies, &lowering->lowered->region);
     return true;
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+static void read_numbers_in_region(const struct copies *copies, const struct mdf_lowered_region *region);
+
+/* What a state is next may be what an op of the body itself has made, of the same form. */
+static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop)
+{
+    const struct mdf_lowered_value *values = copies->lowered->values;
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        mdf_lowered_id next = loop->states[i].next, from = original_of(copies, next);
+        size_t maker = from != next ? mdf_lowered_find_maker(&loop->body, from) : SIZE_MAX;
+
+        if (maker != SIZE_MAX && loop->body.ops[maker].code < MDF_LOWERED_CALL &&
+            lowering_has_same_form(&values[next].form, &values[from].form)) {
+            loop->states[i].next = from;
+        }
+    }
+}
+
+static void read_numbers(const struct copies *copies, struct mdf_lowered_op *op)
+{
+    const struct mdf_lowered_region *inner;
+    size_t i;
+
+    for (i = 0; i < op->n_in && (op->code < MDF_LOWERED_PART || op->code == MDF_LOWERED_PUT); i++) {
+        op->in[i] = original_of(copies, op->in[i]);
+    }
+    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+        if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
+            op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
+        }
+    }
+    for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
+        read_numbers_in_region(copies, inner);
+    }
+    if (op->code == MDF_LOWERED_LOOP) {
+        read_next(copies, op->of.loop);
+    }
+}
+
+static void read_numbers_in_region(const struct copies *copies, const struct mdf_lowered_region *region)
+{
+    const struct mdf_lowered_value *values = copies->lowered->values;
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        struct mdf_lowered_op *op = &region->ops[i];
+
+        read_numbers(copies, op);
+        if (op->code == MDF_LOWERED_COPY && values[op->out].is_scalar && values[op->in[0]].is_scalar &&
+            values[op->out].form.dtype == values[op->in[0]].form.dtype) {
+            copies->originals[op->out] = op->in[0];
+        }
+    }
+}
+
+bool lowering_read_numbers(struct lowering *lowering)
+{
+    struct copies copies;
+
+    if (!begin(lowering, &copies)) {
+        return false;
+    }
+    read_numbers_in_region(&copies, &lowering->lowered->region);
+    return lowering_drop_unread(lowering);
 }

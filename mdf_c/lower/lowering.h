@@ -495,8 +495,9 @@ bool lowering_group_again(struct lowering *lowering);
 bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf_operand slot);
 /* --- lower_passed_on.c: slots that branches only pass on to the next run, for which nobody looks, are no inputs any more. */
 bool lowering_drop_passed_on(struct lowering *lowering, struct scope *scope, struct mdf_lowered_region *region);
-/* --- lower_copies.c: nests and products read what copies of another shape are copies of. */
+/* --- lower_copies.c: nests and products read what copies of another shape are copies of; and so do ops on numbers. */
 bool lowering_read_originals(struct lowering *lowering);
+bool lowering_read_numbers(struct lowering *lowering);
 /* --- nests/lower_assembled.c: nests that read arrays put together of pieces read what these are pieces of; before ops are
  * grouped: what copies pieces stands where these are there, so that nothing lies between what reads them. */
 bool lowering_read_assembled(struct lowering *lowering);

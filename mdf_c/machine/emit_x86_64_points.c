@@ -43,9 +43,10 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Of the number of a loop around; of one whose runs are not known before, that it is not negative, and not near the largest one.
- */
-static struct range range_of_number(const struct emission *emission, mdf_lowered_id id)
+static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps);
+
+/* Of the number of a loop around: it is not negative, and below the number of runs, of which something may be known. */
+static struct range range_of_number(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
 {
     size_t at;
 
@@ -53,7 +54,12 @@ static struct range range_of_number(const struct emission *emission, mdf_lowered
         const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
 
         if (loop != NULL && loop->number == id) {
-            return (struct range){0, loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs - 1 : far_away};
+            int64_t n_runs = loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs : far_away;
+
+            if (loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE) {
+                n_runs = smaller(n_runs, larger(1, range_of(emission, loop->trip_count, n_steps).most));
+            }
+            return (struct range){0, n_runs - 1};
         }
     }
     return unknown;
@@ -120,7 +126,7 @@ static struct range range_of(const struct emission *emission, mdf_lowered_id id,
         return a;
     }
     if (op == NULL || n_steps == 0) {
-        return op == NULL ? range_of_number(emission, id) : unknown;
+        return op == NULL && n_steps > 0 ? range_of_number(emission, id, n_steps - 1) : unknown;
     }
     if (op->code == MDF_LOWERED_CAST) {
         return op->dtype == MDF_DTYPE_BOOL ? (struct range){0, 1} : unknown;

@@ -198,6 +198,21 @@ Test(dumps, known_places)
     expect_same_ways("tests/data/dumps/known_places.yaml", false);
 }
 
+/* Nor is the number of a run asked where the number of runs is known to be small; and numbers that are copies are not copied. */
+Test(dumps, numbers_of_inner_runs)
+{
+    const char *model = "tests/data/dumps/inner_runs.yaml";
+    const char *place = cli_call("mdf-run %s --dump machine | tr -d '\\n' | sed 's/  [0-9a-f]*  / /g'", model)->output;
+    size_t n = 0;
+
+    for (; (place = strstr(place, "07 0f 83")) != NULL; place++) { /* compare with 7, jump if it is not below */
+        n++;
+    }
+    cr_expect_eq(n, 0, "%zu", n);
+    expect_same_ways(model, false);
+    cr_expect(strstr(cli_call("mdf-run %s --dump lowered | sed 's/  ;.*//'", model)->output, "[1] = copy") == NULL);
+}
+
 /* Sums that a function is called on, and that its results meet, are made in front of the call only. */
 Test(dumps, sums_in_front_of_calls)
 {
