@@ -15,7 +15,6 @@ enum {
 };
 
 static const double default_cost_ns = 0.3;
-static const double worth_threads_ns = 200e3;
 
 struct operand {
     const char *elements;
@@ -191,11 +190,7 @@ static bool run_job(struct mdf_call *call, const struct mdf_operation *operation
     if (n == 0 || job->n_inner == 0) {
         return true;
     }
-    if (cost_ns * (double)n < worth_threads_ns) {
-        (rows ? run_rows : run_part)(job, 0, n);
-    } else {
-        mdf_parallel_for(call->context, n, cost_ns, rows ? run_rows : run_part, job);
-    }
+    mdf_parallel_for(call->context, n, cost_ns, rows ? run_rows : run_part, job);
     return !atomic_load_explicit(&job->refused, memory_order_relaxed) || refuse(call, operation);
 }
 

@@ -4,103 +4,132 @@
  * Which thread takes which range is left to chance, so work on an item may write only what belongs to that item.
  *
  * The threads of a state are started when there is work for them, and stay: they look out for more for a short while, then
- * sleep. A process that is forked has none of its parent's threads: it starts its own. */
+ * sleep. One that looks out joins without a lock: it is counted as inside before it looks for the job, and the caller takes the
+ * job away before it waits for those inside. A process that is forked has none of its parent's threads: it starts its own. */
 #include "functions/kernel/call.h"
 
 #include "mdf_c/base/processor.h"
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 64, RANGES_PER_THREAD = 4, LOOKS = 4000 /* before a thread sleeps: some 50 microseconds */ };
+enum { MAX_THREADS = 64, LOOKS = 4000 /* before a thread sleeps: some 100 microseconds */ };
 
 /* A range takes no longer, as far as the cost of its items is known and there are several: between ranges the evaluation can be
- * stopped. */
-static const double longest_range_ns = 5e6;
+ * stopped. Nor does it take less, which would be lost on fetching it. */
+static const double longest_range_ns = 5e6, shortest_range_ns = 1e3;
+
+/* A range is this part of what a thread would have if all that is left were shared: the first ones are long, and the last ones so
+ * short that threads end together. */
+enum { RANGES_OF_SHARE = 3, LONGEST_GRAIN = 64 };
 
 /* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS };
+static const int64_t looks_for_work_ns = 1000000;
 
-/* Work that takes less than this is done before another thread has come to help: one that looks out for work, one that sleeps. */
-static const double awake_ns = 5e3, asleep_ns = 25e3;
-
-/* About what it takes to start a thread, and to end it: the first one is started once one would have saved as much. */
-static const double starting_ns = 2.5e5;
+/* What each of several threads has to have at least, that those that look out for work join in time. To wake one that sleeps is
+ * worth so much time saved, and about so much it takes to start and to end one: by this work, or together with work before it. */
+static const double awake_ns = 4e3, waking_ns = 25e3, starting_ns = 2.5e5;
 
 struct job {
     void (*work)(void *work_context, size_t first, size_t last);
     void *work_context;
-    size_t n, n_range;
-    struct mdf_stop *stop; /* NULL: it is done to its end */
+    size_t n, n_threads, n_shortest, n_longest; /* items; of a range */
+    struct mdf_stop *stop;                      /* NULL: it is done to its end */
     atomic_size_t next;
+    atomic_size_t n_joined;
 };
 
 struct mdf_threads {
-    pthread_mutex_t lock;
-    pthread_cond_t posted, left; /* there is a job, or the end; a helper has left a job */
-    struct job *job;             /* with `n_wanted`, n_joined, is_ending: under the lock */
-    size_t n_wanted, n_joined;   /* helpers that the job may have, and had */
-    bool is_ending;
-    atomic_size_t n_asleep; /* changed under the lock */
-    atomic_size_t n_jobs;   /* posted so far */
-    atomic_size_t n_leaves; /* of this job's helpers, those that have left it */
-    double missed_ns;       /* that a helper would have saved, before there is any */
-    bool is_busy;           /* the state's thread is within a loop already */
-    pid_t process;          /* that has the helpers, the lock and the conditions */
+    _Atomic(struct job *) job; /* NULL: none that may be joined */
+    atomic_size_t n_jobs;      /* posted so far; also where the end is posted */
+    atomic_size_t n_inside;    /* helpers that are at a job, or look whether there is one */
+    atomic_bool is_waited_for; /* the caller sleeps until none is inside */
+    atomic_bool is_ending;
+    atomic_size_t n_asleep;
+    pthread_mutex_t lock; /* of those who sleep, and who wake them */
+    pthread_cond_t posted, left;
+    double missed_ns;  /* that more helpers would have saved */
+    int64_t missed_at; /* the last time that they would, in nanoseconds */
+    bool is_busy;      /* the state's thread is within a loop already */
+    pid_t process;     /* that has the helpers, the lock and the conditions */
     size_t n_helpers;
     pthread_t helpers[MAX_THREADS];
 };
 
+/* Items of the next range, of those that are left. */
+static size_t items_of_range(const struct job *job, size_t n_left)
+{
+    size_t n = n_left / (job->n_threads * RANGES_OF_SHARE), grain = 1;
+
+    n = n < job->n_longest ? n : job->n_longest;
+    n = n > job->n_shortest ? n : job->n_shortest;
+    while (grain < LONGEST_GRAIN && grain * 8 <= n) { /* so that ranges begin where vectors and lines of the cache may */
+        grain *= 2;
+    }
+    n -= n % grain;
+    return n < n_left ? n : n_left;
+}
+
 static void run(struct job *job)
 {
-    for (;;) {
-        size_t first = atomic_fetch_add_explicit(&job->next, job->n_range, memory_order_relaxed), n_range = job->n_range;
+    size_t first = atomic_load_explicit(&job->next, memory_order_relaxed), n;
 
-        if (first >= job->n || mdf_stop_heed(job->stop)) {
-            return;
+    while (first < job->n && !mdf_stop_heed(job->stop)) {
+        n = job->n_threads > 1 || job->n_longest < job->n ? items_of_range(job, job->n - first) : job->n;
+        if (atomic_compare_exchange_weak_explicit(&job->next, &first, first + n, memory_order_relaxed, memory_order_relaxed)) {
+            job->work(job->work_context, first, first + n);
+            first = atomic_load_explicit(&job->next, memory_order_relaxed);
         }
-        if (n_range > job->n - first) {
-            n_range = job->n - first;
-        }
-        job->work(job->work_context, first, first + n_range);
     }
 }
 
-/* Waits for a job that wants one more helper, and joins it; NULL: the end. */
-static struct job *join_job(struct mdf_threads *threads)
+/* Waits for a job, or the end, after `n_jobs` of them. */
+static void wait_for_job(struct mdf_threads *threads, size_t n_jobs)
 {
-    size_t n_jobs = atomic_load_explicit(&threads->n_jobs, memory_order_acquire);
-    struct job *job = NULL;
-
-    for (int look = 0; look < LOOKS_FOR_WORK && atomic_load_explicit(&threads->n_jobs, memory_order_acquire) == n_jobs; look++) {
+    for (int look = 0; look < LOOKS_FOR_WORK; look++) {
+        if (atomic_load_explicit(&threads->n_jobs, memory_order_acquire) != n_jobs) {
+            return;
+        }
         mdf_pause_shortly();
     }
     pthread_mutex_lock(&threads->lock);
-    while (!threads->is_ending && (threads->job == NULL || threads->n_joined >= threads->n_wanted)) {
-        atomic_fetch_add_explicit(&threads->n_asleep, 1, memory_order_relaxed);
+    atomic_fetch_add(&threads->n_asleep, 1);
+    while (atomic_load(&threads->n_jobs) == n_jobs) {
         pthread_cond_wait(&threads->posted, &threads->lock);
-        atomic_fetch_sub_explicit(&threads->n_asleep, 1, memory_order_relaxed);
     }
-    if (!threads->is_ending) {
-        threads->n_joined++;
-        job = threads->job;
-    }
+    atomic_fetch_sub(&threads->n_asleep, 1);
     pthread_mutex_unlock(&threads->lock);
-    return job;
+}
+
+/* Helps with the job that there is, if it wants one more. */
+static void join_job(struct mdf_threads *threads)
+{
+    struct job *job;
+
+    atomic_fetch_add(&threads->n_inside, 1);
+    job = atomic_load(&threads->job);
+    if (job != NULL && atomic_fetch_add_explicit(&job->n_joined, 1, memory_order_relaxed) + 1 < job->n_threads) {
+        run(job);
+    }
+    if (atomic_fetch_sub(&threads->n_inside, 1) == 1 && atomic_load(&threads->is_waited_for)) {
+        pthread_mutex_lock(&threads->lock);
+        pthread_cond_signal(&threads->left);
+        pthread_mutex_unlock(&threads->lock);
+    }
 }
 
 static void *help(void *argument)
 {
     struct mdf_threads *threads = argument;
-    struct job *job;
+    size_t n_jobs = 0; /* one that is started may find a job */
 
-    while ((job = join_job(threads)) != NULL) {
-        run(job);
-        pthread_mutex_lock(&threads->lock);
-        atomic_fetch_add_explicit(&threads->n_leaves, 1, memory_order_release);
-        pthread_cond_signal(&threads->left);
-        pthread_mutex_unlock(&threads->lock);
+    while (!atomic_load(&threads->is_ending)) {
+        wait_for_job(threads, n_jobs);
+        n_jobs = atomic_load(&threads->n_jobs);
+        join_job(threads);
     }
     return NULL;
 }
@@ -145,14 +174,24 @@ static bool prepare(struct mdf_threads *threads)
     return init(threads);
 }
 
+/* Tells helpers that there is a job, or the end, and wakes some that sleep. */
+static void tell(struct mdf_threads *threads, size_t n_wake)
+{
+    atomic_fetch_add(&threads->n_jobs, 1);
+    if (n_wake > 0 && atomic_load(&threads->n_asleep) > 0) {
+        pthread_mutex_lock(&threads->lock);
+        for (; n_wake > 0; n_wake--) {
+            pthread_cond_signal(&threads->posted);
+        }
+        pthread_mutex_unlock(&threads->lock);
+    }
+}
+
 void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory)
 {
     if (threads != NULL && prepare(threads)) {
-        pthread_mutex_lock(&threads->lock);
-        threads->is_ending = true;
-        atomic_fetch_add_explicit(&threads->n_jobs, 1, memory_order_release); /* for those that look out for work */
-        pthread_cond_broadcast(&threads->posted);
-        pthread_mutex_unlock(&threads->lock);
+        atomic_store(&threads->is_ending, true);
+        tell(threads, threads->n_helpers);
         while (threads->n_helpers > 0) {
             pthread_join(threads->helpers[--threads->n_helpers], NULL);
         }
@@ -163,107 +202,112 @@ void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory)
     mdf_memory_release(memory, threads);
 }
 
-static void post(struct mdf_threads *threads, struct job *job, size_t n_wanted)
+/* Helpers that look out for work, or are about to. */
+static size_t count_awake(struct mdf_threads *threads)
 {
+    size_t n_asleep = atomic_load_explicit(&threads->n_asleep, memory_order_relaxed);
+
+    return threads->n_helpers - (n_asleep < threads->n_helpers ? n_asleep : threads->n_helpers);
+}
+
+static void post(struct mdf_threads *threads, struct job *job)
+{
+    size_t n_wanted = job->n_threads - 1, n_awake;
+
+    atomic_store(&threads->job, job);
     /* Where the system refuses a thread, those that there are do its part. */
     while (threads->n_helpers < n_wanted && pthread_create(&threads->helpers[threads->n_helpers], NULL, help, threads) == 0) {
         threads->n_helpers++;
     }
-    pthread_mutex_lock(&threads->lock);
-    threads->job = job;
-    threads->n_wanted = n_wanted;
-    threads->n_joined = 0;
-    atomic_store_explicit(&threads->n_leaves, 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&threads->n_jobs, 1, memory_order_release);
-    if (atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) > 0) {
-        pthread_cond_broadcast(&threads->posted);
-    }
-    pthread_mutex_unlock(&threads->lock);
+    n_awake = count_awake(threads);
+    tell(threads, n_wanted > n_awake ? n_wanted - n_awake : 0);
 }
 
 /* Waits for the helpers that are still at the job; no more may join. */
 static void finish(struct mdf_threads *threads)
 {
-    size_t n_joined;
-
-    pthread_mutex_lock(&threads->lock);
-    threads->job = NULL;
-    n_joined = threads->n_joined;
-    pthread_mutex_unlock(&threads->lock);
-    for (int look = 0; look < LOOKS && atomic_load_explicit(&threads->n_leaves, memory_order_acquire) < n_joined; look++) {
+    atomic_store(&threads->job, NULL);
+    for (int look = 0; look < LOOKS && atomic_load(&threads->n_inside) > 0; look++) {
         mdf_pause_shortly();
     }
-    pthread_mutex_lock(&threads->lock);
-    while (atomic_load_explicit(&threads->n_leaves, memory_order_acquire) < n_joined) {
-        pthread_cond_wait(&threads->left, &threads->lock);
+    if (atomic_load(&threads->n_inside) > 0) {
+        pthread_mutex_lock(&threads->lock);
+        atomic_store(&threads->is_waited_for, true);
+        while (atomic_load(&threads->n_inside) > 0) {
+            pthread_cond_wait(&threads->left, &threads->lock);
+        }
+        atomic_store(&threads->is_waited_for, false);
+        pthread_mutex_unlock(&threads->lock);
     }
-    pthread_mutex_unlock(&threads->lock);
 }
 
-/* Whether the helpers that there are look out for work. */
-static bool are_awake(const struct mdf_threads *threads)
+/* Whether helpers that sleep are worth being woken, or more being started, which saves so much of this job's time: once that, and
+ * what they would have saved before, is what it takes. Those that were woken look out for a while: for who sleeps, only jobs
+ * count that followed each other in less than that. */
+static bool are_worth_it(struct mdf_threads *threads, bool there_are_enough, double saved_ns)
 {
-    return threads->n_helpers > 0 && atomic_load_explicit(&threads->n_asleep, memory_order_relaxed) == 0;
-}
+    struct timespec clock;
+    int64_t now;
 
-/* Whether there are helpers, or work of so many nanoseconds is one more reason to start some, and enough. */
-static bool may_help(struct mdf_threads *threads, double ns)
-{
-    if (threads->n_helpers > 0) {
+    if (there_are_enough && saved_ns >= waking_ns) {
         return true;
     }
-    threads->missed_ns += ns / 2;
-    return threads->missed_ns >= starting_ns;
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    now = (int64_t)clock.tv_sec * 1000000000 + clock.tv_nsec;
+    if (there_are_enough && now - threads->missed_at > looks_for_work_ns) {
+        threads->missed_ns = 0;
+    }
+    threads->missed_at = now;
+    threads->missed_ns += saved_ns;
+    if (threads->missed_ns < (there_are_enough ? waking_ns : starting_ns)) {
+        return false;
+    }
+    threads->missed_ns = 0;
+    return true;
 }
 
 /* Threads that the work is worth, the caller's included. */
-static size_t useful_threads(const struct mdf_context *context, size_t n, double cost_per_item_ns)
+static size_t useful_threads(const struct mdf_context *context, size_t n, double ns)
 {
-    size_t n_threads = context->n_threads > 1 && context->threads != NULL ? (size_t)context->n_threads : 1;
-    double worth;
+    struct mdf_threads *threads = context->threads;
+    size_t n_threads = context->n_threads > 1 && threads != NULL && !threads->is_busy ? (size_t)context->n_threads : 1, n_there;
+    double worth = ns / awake_ns;
 
-    if (n_threads == 1) {
+    n_threads = n_threads < MAX_THREADS ? n_threads : MAX_THREADS;
+    n_threads = n_threads < n ? n_threads : n;
+    n_threads = worth >= (double)n_threads ? n_threads : (size_t)worth;
+    if (n_threads <= 1 || !prepare(threads)) {
         return 1;
     }
-    worth = (double)n * cost_per_item_ns / (are_awake(context->threads) ? awake_ns : asleep_ns);
-    if (n_threads > MAX_THREADS) {
-        n_threads = MAX_THREADS;
+    n_there = count_awake(threads) + 1;
+    if (n_threads > n_there &&
+        !are_worth_it(threads, n_threads <= threads->n_helpers + 1, ns / (double)n_there - ns / (double)n_threads)) {
+        return n_there;
     }
-    if (n_threads > n) {
-        n_threads = n;
-    }
-    return worth >= (double)n_threads ? n_threads : worth >= 1 ? (size_t)worth : 1;
+    return n_threads;
 }
 
-/* Items of a range: some ranges for each thread, none of which takes long. */
-static size_t items_of_range(size_t n, size_t n_threads, double cost_per_item_ns)
+/* Items that take so long at most; 1 at least. */
+static size_t items_in(double ns, double cost_per_item_ns, size_t n)
 {
-    size_t n_range = n_threads > 1 ? n / (n_threads * RANGES_PER_THREAD) : n;
+    double n_items = ns / cost_per_item_ns;
 
-    if ((double)n_range * cost_per_item_ns > longest_range_ns) {
-        n_range = (size_t)(longest_range_ns / cost_per_item_ns);
-    }
-    return n_range > 0 ? n_range : 1;
+    return n_items >= (double)n ? n : n_items >= 1 ? (size_t)n_items : 1;
 }
 
 static void run_parallel(const struct mdf_context *context, double cost_per_item_ns, struct job *job)
 {
-    size_t n_threads = useful_threads(context, job->n, cost_per_item_ns);
-    bool is_alone;
-
-    if (job->n == 0) {
-        return;
-    }
-    is_alone = n_threads <= 1 || context->threads->is_busy || !prepare(context->threads) ||
-               !may_help(context->threads, cost_per_item_ns * (double)job->n);
-    job->n_range = items_of_range(job->n, is_alone ? 1 : n_threads, cost_per_item_ns);
+    job->n_threads = useful_threads(context, job->n, (double)job->n * cost_per_item_ns);
+    job->n_shortest = items_in(shortest_range_ns, cost_per_item_ns, job->n);
+    job->n_longest = items_in(longest_range_ns, cost_per_item_ns, job->n);
     atomic_init(&job->next, 0);
-    if (is_alone) {
+    atomic_init(&job->n_joined, 0);
+    if (job->n_threads <= 1) {
         run(job);
         return;
     }
     context->threads->is_busy = true;
-    post(context->threads, job, n_threads - 1);
+    post(context->threads, job);
     run(job);
     finish(context->threads);
     context->threads->is_busy = false;

@@ -111,6 +111,38 @@ Test(parallel, a_thread_is_started_once_it_would_have_paid)
     mdf_threads_free(context.threads, &memory);
 }
 
+static void note_thread_shortly(void *work_context, size_t first, size_t last)
+{
+    struct helped *helped = work_context;
+    volatile size_t n_rounds = 0;
+
+    atomic_fetch_add(&helped->n_by_others, pthread_equal(pthread_self(), helped->caller) ? 0 : last - first);
+    while (n_rounds < 5000) { /* some microseconds */
+        n_rounds = n_rounds + 1;
+    }
+}
+
+/* To wake one costs more than a little work is worth; where there is more of it at once, one is woken, and then looks out for it.
+ */
+Test(parallel, a_thread_that_sleeps_is_woken_by_little_work_that_goes_on)
+{
+    struct mdf_context context = {.n_threads = 2};
+    struct helped helped = {.caller = pthread_self()};
+    struct mdf_memory memory;
+
+    mdf_memory_init(&memory, NULL, 0);
+    context.memory = &memory;
+    context.threads = mdf_threads_new(&memory);
+    mdf_parallel_for(&context, 2, 1e6, note_thread, &helped); /* it is started */
+    usleep(50000);
+    helped.n_by_others = 0;
+    for (int round = 0; round < 20000 && helped.n_by_others == 0; round++) {
+        mdf_parallel_for(&context, 4, 5e3, note_thread_shortly, &helped);
+    }
+    cr_expect_gt(helped.n_by_others, 0);
+    mdf_threads_free(context.threads, &memory);
+}
+
 Test(parallel, without_threads_the_caller_does_all)
 {
     struct mdf_context context = {.n_threads = 4};
