@@ -5,6 +5,7 @@
 
 #include "functions/moves/turn_block.h"
 #include "functions/moves/words.h"
+#include "functions/products/lines.h"
 
 #include <string.h>
 
@@ -210,30 +211,105 @@ static void bring_adjacent_inward(struct mdf_box *box)
     }
 }
 
-/* A large block in parts, between which the evaluation can be stopped. */
-static void copy_in_parts(struct mdf_call *call, mdf_dtype dtype, char *target, const char *source, const struct mdf_block *block)
+/* Blocks of two axes, one for each index of the axes before, in parts that threads may take, and between which the evaluation can
+ * be stopped. */
+struct copying {
+    struct mdf_call *call;
+    mdf_dtype dtype;
+    char *target;
+    const char *source;
+    struct mdf_block block;
+    size_t n_outer; /* axes before the two of a block */
+    const int64_t *shape, *target_strides, *source_strides;
+    int64_t rows, columns;    /* of a part */
+    size_t n_across, n_parts; /* parts of a block: side by side, and all */
+};
+
+/* Rough time of an element that is moved by itself, of a byte that is one of many, and of a block. */
+static const double element_ns = 0.25, byte_ns = 0.03, block_ns = 5;
+
+/* Cuts a block into parts of about so many elements: lines of the cache, which 64 rows or columns share, stay whole. */
+static void cut_block(struct copying *copying)
 {
-    const int64_t most = 1 << 20, size = (int64_t)mdf_dtype_size(dtype), lines = 64; /* rows that share lines of the cache */
-    int64_t columns = block->columns < most ? block->columns : most;
-    int64_t rows = (most / (columns > 0 ? columns : 1) + lines - 1) / lines * lines;
+    const int64_t most = 1 << 14, lines = 64;
+    const struct mdf_block *block = &copying->block;
+    int64_t rows = (most / block->columns + lines - 1) / lines * lines, columns;
 
-    for (int64_t row = 0; row < block->rows; row += rows) {
-        for (int64_t column = 0; column < block->columns && !mdf_should_stop(call->context); column += columns) {
-            struct mdf_block part = *block;
+    copying->rows = rows < lines ? lines : rows;
+    copying->rows = copying->rows < block->rows ? copying->rows : block->rows;
+    columns = (most / copying->rows + lines - 1) / lines * lines;
+    copying->columns = block->columns > 2 * columns ? columns : block->columns;
+    copying->n_across = mdf_divide_up((size_t)block->columns, (size_t)copying->columns);
+    copying->n_parts = copying->n_across * mdf_divide_up((size_t)block->rows, (size_t)copying->rows);
+}
 
-            part.rows = block->rows - row < rows ? block->rows - row : rows;
-            part.columns = block->columns - column < columns ? block->columns - column : columns;
-            copy_block(call->context->memory, dtype, target + (row * block->target_row + column * block->target_column) * size,
-                       source + (row * block->source_row + column * block->source_column) * size, &part);
+static void copy_part(const struct copying *copying, char *target, const char *source, size_t number)
+{
+    struct mdf_block part = copying->block;
+    int64_t row = (int64_t)(number / copying->n_across) * copying->rows, size = (int64_t)mdf_dtype_size(copying->dtype);
+    int64_t column = (int64_t)(number % copying->n_across) * copying->columns;
+
+    part.rows = part.rows - row < copying->rows ? part.rows - row : copying->rows;
+    part.columns = part.columns - column < copying->columns ? part.columns - column : copying->columns;
+    copy_block(copying->call->context->memory, copying->dtype,
+               target + (row * part.target_row + column * part.target_column) * size,
+               source + (row * part.source_row + column * part.source_column) * size, &part);
+}
+
+/* Parts [first, last), counted through all blocks. */
+static void copy_parts(void *context, size_t first, size_t last)
+{
+    const struct copying *copying = context;
+    size_t last_axis = copying->n_outer > 0 ? copying->n_outer - 1 : 0, part = first % copying->n_parts;
+    int64_t size = (int64_t)mdf_dtype_size(copying->dtype);
+
+    for (size_t block = first / copying->n_parts, at = first; at < last;) {
+        int64_t target_offset = 0, source_offset = 0, index = 0, n_line = 1;
+        size_t rest = block;
+
+        for (size_t axis = copying->n_outer; axis-- > 0; rest /= (size_t)copying->shape[axis]) {
+            int64_t i = (int64_t)(rest % (size_t)copying->shape[axis]);
+
+            target_offset += i * copying->target_strides[axis];
+            source_offset += i * copying->source_strides[axis];
+            index = axis == last_axis ? i : index;
+            n_line = axis == last_axis ? copying->shape[axis] : n_line;
+        }
+        for (; index < n_line && at < last; index++, block++, part = 0) {
+            for (; part < copying->n_parts && at < last; part++, at++) {
+                copy_part(copying, copying->target + target_offset * size, copying->source + source_offset * size, part);
+            }
+            if (copying->n_outer > 0) {
+                target_offset += copying->target_strides[last_axis];
+                source_offset += copying->source_strides[last_axis];
+            }
         }
     }
 }
 
+/* Copies `n_blocks` blocks. Owners of strings are counted by one thread. */
+static void copy_blocks(struct copying *copying, size_t n_blocks)
+{
+    const struct mdf_block *block = &copying->block;
+    double n_elements = (double)block->rows * (double)block->columns;
+    bool is_joined = block->target_column == 1 && block->source_column == 1;
+    double cost_ns = block_ns + n_elements * (is_joined ? byte_ns * (double)mdf_dtype_size(copying->dtype) : element_ns);
+
+    cut_block(copying);
+    if (copying->dtype == MDF_DTYPE_STRING) {
+        for (size_t at = 0; at < n_blocks * copying->n_parts && !mdf_should_stop(copying->call->context); at++) {
+            copy_parts(copying, at, at + 1);
+        }
+        return;
+    }
+    mdf_parallel_for(copying->call->context, n_blocks * copying->n_parts, cost_ns / (double)copying->n_parts, copy_parts,
+                     copying);
+}
+
 void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, void *target, const void *source)
 {
-    struct mdf_block block = {1, 1, 0, 1, 0, 1};
-    int64_t size = (int64_t)mdf_dtype_size(dtype), target_offset = 0, source_offset = 0;
-    size_t n_outer, axis;
+    struct copying copying = {.call = call, .dtype = dtype, .target = target, .source = source, .block = {1, 1, 0, 1, 0, 1}};
+    size_t n_blocks = 1;
 
     if (is_empty(box)) {
         return;
@@ -242,30 +318,23 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
     simplify(box);
     bring_adjacent_inward(box);
     if (box->rank > 0) {
-        block.columns = box->shape[box->rank - 1];
-        block.target_column = box->target_strides[box->rank - 1];
-        block.source_column = box->source_strides[box->rank - 1];
+        copying.block.columns = box->shape[box->rank - 1];
+        copying.block.target_column = box->target_strides[box->rank - 1];
+        copying.block.source_column = box->source_strides[box->rank - 1];
     }
     if (box->rank > 1) {
-        block.rows = box->shape[box->rank - 2];
-        block.target_row = box->target_strides[box->rank - 2];
-        block.source_row = box->source_strides[box->rank - 2];
+        copying.block.rows = box->shape[box->rank - 2];
+        copying.block.target_row = box->target_strides[box->rank - 2];
+        copying.block.source_row = box->source_strides[box->rank - 2];
     }
-    n_outer = box->rank > 2 ? box->rank - 2 : 0;
-    memset(box->index, 0, n_outer * sizeof *box->index);
-    do {
-        copy_in_parts(call, dtype, (char *)target + target_offset * size, (const char *)source + source_offset * size, &block);
-        for (axis = n_outer; axis-- > 0;) {
-            target_offset += box->target_strides[axis];
-            source_offset += box->source_strides[axis];
-            if (++box->index[axis] < box->shape[axis]) {
-                break;
-            }
-            target_offset -= box->shape[axis] * box->target_strides[axis];
-            source_offset -= box->shape[axis] * box->source_strides[axis];
-            box->index[axis] = 0;
-        }
-    } while (axis != SIZE_MAX && !mdf_should_stop(call->context));
+    copying.n_outer = box->rank > 2 ? box->rank - 2 : 0;
+    copying.shape = box->shape;
+    copying.target_strides = box->target_strides;
+    copying.source_strides = box->source_strides;
+    for (size_t axis = 0; axis < copying.n_outer; axis++) {
+        n_blocks *= (size_t)box->shape[axis];
+    }
+    copy_blocks(&copying, n_blocks);
 }
 
 void mdf_strides(size_t rank, const int64_t *shape, int64_t *strides)
@@ -383,13 +452,37 @@ static size_t blocks_per_look(size_t n_block, size_t n)
     return n_blocks < n ? n_blocks : n;
 }
 
+struct gathering {
+    struct mdf_call *call;
+    mdf_dtype dtype;
+    void *target;
+    const void *source;
+    const size_t *offsets;
+    size_t n_block;
+};
+
+static void gather_range(void *context, size_t first, size_t last)
+{
+    const struct gathering *gathering = context;
+
+    gather_blocks(gathering->call, gathering->dtype,
+                  mdf_element_to_write(gathering->dtype, gathering->target, first * gathering->n_block), gathering->source,
+                  gathering->offsets + first, last - first, gathering->n_block);
+}
+
 void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
                        size_t n_block)
 {
-    for (size_t first = 0, n_now; first < n && !mdf_should_stop(call->context); first += n_now) {
-        n_now = blocks_per_look(n_block, n - first);
-        gather_blocks(call, dtype, mdf_element_to_write(dtype, target, first * n_block), source, offsets + first, n_now, n_block);
+    struct gathering gathering = {call, dtype, target, source, offsets, n_block};
+
+    if (dtype == MDF_DTYPE_STRING) {
+        for (size_t first = 0, n_now; first < n && !mdf_should_stop(call->context); first += n_now) {
+            n_now = blocks_per_look(n_block, n - first);
+            gather_range(&gathering, first, first + n_now);
+        }
+        return;
     }
+    mdf_parallel_for(call->context, n, 1 + byte_ns * (double)(n_block * mdf_dtype_size(dtype)), gather_range, &gathering);
 }
 
 void mdf_blocks_scatter(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
@@ -419,7 +512,8 @@ static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *s
 
 bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, size_t n, const void *element)
 {
-    struct mdf_block block = {1, (int64_t)n, 0, 1, 0, 0};
+    struct copying copying = {
+        .call = call, .dtype = dtype, .target = target, .source = element, .block = {1, (int64_t)n, 0, 1, 0, 0}};
 
     if (n == 0) {
         return true;
@@ -428,7 +522,7 @@ bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, siz
         return fill_strings(call, target, n, element != NULL ? *(char *const *)element : NULL);
     }
     if (element != NULL) {
-        copy_in_parts(call, dtype, target, element, &block);
+        copy_blocks(&copying, 1);
         return true;
     }
     for (size_t first = 0, n_bytes = n * mdf_dtype_size(dtype); first < n_bytes && !mdf_should_stop(call->context);

@@ -17,7 +17,7 @@ struct mdf_box {
     int64_t *shape;
     int64_t *target_strides; /* no two elements of the box may meet */
     int64_t *source_strides; /* 0 repeats, a negative one goes backward */
-    int64_t *index;          /* of the copy's own use */
+    int64_t *index;          /* room for one, of the caller's own use */
 };
 
 /* Room for a box of `rank` axes, and for `n_more` further int64 (*more; may be NULL where 0), in scratch value

@@ -17,6 +17,9 @@
 
 enum { SCRATCH_SCALE = 2, SCRATCH_ZERO = 3, BLOCK = 256 };
 
+/* Rough times of an element, to judge what is worth a thread: of one that is rounded, or converted to a small float, or back. */
+static const double round_ns = 0.1, convert_ns = 1, dequantize_ns = 0.1;
+
 struct quantize_settings {
     int64_t axis, block_size, saturate;
     mdf_dtype output_dtype, precision;
@@ -139,6 +142,7 @@ static bool lay_out(struct mdf_call *call, const struct mdf_value *x, const stru
 /* One run over the data. A stretch of elements has scales that follow each other (step 1) or one scale (step 0). */
 struct run {
     void (*work)(const struct run *run, size_t first, size_t n, size_t scale, size_t step);
+    struct layout layout;
     const char *source;
     char *target;
     mdf_dtype source_dtype, target_dtype, precision;
@@ -148,41 +152,47 @@ struct run {
     bool rounds, saturate;
 };
 
-/* All stretches of the data. */
-static void run_stretches(const struct run *run, const struct layout *layout)
+/* The stretch in which element `at` is, from there on: its scale and step; elements to its end. */
+static size_t find_stretch(const struct layout *layout, size_t at, size_t *scale, size_t *step)
 {
-    size_t outer, i, first = 0;
+    size_t inner = at % layout->n_inner, row = at / layout->n_inner % layout->n_axis,
+           outer = at / layout->n_inner / layout->n_axis;
+    size_t n_left = layout->n_axis - row, n_block;
 
-    if (layout->granularity == WHOLE) {
-        run->work(run, 0, layout->n_inner, 0, 0);
-        return;
+    *step = layout->n_inner == 1 && layout->granularity == PER_AXIS;
+    *scale = row;
+    if (layout->granularity == PER_AXIS) {
+        return layout->n_inner == 1 ? n_left : layout->n_inner - inner;
     }
-    for (outer = 0; outer < layout->n_outer; outer++) {
-        if (layout->granularity == PER_AXIS && layout->n_inner == 1) {
-            run->work(run, first, layout->n_axis, 0, 1);
-            first += layout->n_axis;
-            continue;
-        }
-        for (i = 0; i < layout->n_axis; i++) {
-            size_t block = layout->granularity == BLOCKED ? i / layout->block_size : 0;
-            size_t scale = layout->granularity == BLOCKED ? (outer * layout->n_blocks + block) * layout->n_inner : i;
+    *step = layout->n_inner > 1;
+    *scale = (outer * layout->n_blocks + row / layout->block_size) * layout->n_inner + inner;
+    n_block = layout->block_size - row % layout->block_size;
+    return layout->n_inner > 1 ? layout->n_inner - inner : n_block < n_left ? n_block : n_left;
+}
 
-            run->work(run, first, layout->n_inner, scale, layout->granularity == BLOCKED);
-            first += layout->n_inner;
-        }
+static void run_elements(void *context, size_t first, size_t last)
+{
+    const struct run *run = context;
+
+    for (size_t at = first, n; at < last; at += n) {
+        size_t scale = 0, step = 0;
+
+        n = run->layout.granularity == WHOLE ? last - at : find_stretch(&run->layout, at, &scale, &step);
+        n = n < last - at ? n : last - at;
+        run->work(run, at, n, scale, step);
     }
 }
 
 /* Scale and zero point as float32, in scratch; the layout that their shape means. False with the error set. */
 static bool prepare(struct mdf_call *call, const struct mdf_value *x, const struct mdf_value *scale, const struct mdf_value *zero,
-                    struct layout *layout, struct run *run)
+                    struct run *run)
 {
     float *scales, *zeros = NULL;
 
     if (zero != NULL && !same_shape(scale, zero) && (scale->length != 1 || zero->length != 1)) {
         return refuse_scale(call, zero, scale);
     }
-    if (!lay_out(call, x, scale, layout)) {
+    if (!lay_out(call, x, scale, &run->layout)) {
         return false;
     }
     scales = mdf_call_scratch(call, SCRATCH_SCALE, MDF_DTYPE_FLOAT32, scale->length);
@@ -295,11 +305,10 @@ static bool run_quantize(struct mdf_call *call)
     const struct quantize_settings *given = call->settings;
     const struct mdf_value *x = mdf_call_tensor(call, 0), *scale = x != NULL ? mdf_call_tensor(call, 1) : NULL;
     const struct mdf_value *zero = mdf_call_input(call, 2);
-    struct layout layout;
     struct run run = {0};
 
     if (scale == NULL || (zero != NULL && mdf_call_tensor(call, 2) == NULL) ||
-        !find_quantized_type(call, zero, &run.target_dtype) || !prepare(call, x, scale, zero, &layout, &run)) {
+        !find_quantized_type(call, zero, &run.target_dtype) || !prepare(call, x, scale, zero, &run)) {
         return false;
     }
     run.work = quantize_stretch;
@@ -311,9 +320,7 @@ static bool run_quantize(struct mdf_call *call)
     if (run.target == NULL) {
         return false;
     }
-    if (x->length > 0) {
-        run_stretches(&run, &layout);
-    }
+    mdf_parallel_for(call->context, x->length, run.rounds ? round_ns : convert_ns, run_elements, &run);
     return true;
 }
 
@@ -343,10 +350,9 @@ static bool run_dequantize(struct mdf_call *call)
     const struct quantize_settings *given = call->settings;
     const struct mdf_value *x = mdf_call_tensor(call, 0), *scale = x != NULL ? mdf_call_tensor(call, 1) : NULL;
     const struct mdf_value *zero = mdf_call_input(call, 2);
-    struct layout layout;
     struct run run = {0};
 
-    if (scale == NULL || (zero != NULL && mdf_call_tensor(call, 2) == NULL) || !prepare(call, x, scale, zero, &layout, &run)) {
+    if (scale == NULL || (zero != NULL && mdf_call_tensor(call, 2) == NULL) || !prepare(call, x, scale, zero, &run)) {
         return false;
     }
     run.work = dequantize_stretch;
@@ -358,9 +364,7 @@ static bool run_dequantize(struct mdf_call *call)
     if (run.target == NULL) {
         return false;
     }
-    if (x->length > 0) {
-        run_stretches(&run, &layout);
-    }
+    mdf_parallel_for(call->context, x->length, dequantize_ns, run_elements, &run);
     return true;
 }
 
