@@ -3,6 +3,7 @@
  * copied with zeros around; what lies above or below is a row of zeros. */
 #include "functions/windows/convolutions/planes/conv_planes.h"
 
+#include "functions/products/lines.h"
 #include "functions/windows/convolutions/planes/conv_planes_kernels.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ struct job {
     mdf_plane_function convolve;
     const struct mdf_small_planes *small; /* NULL: they are not */
     bool skips;
-    size_t size_bytes; /* of an element */
+    size_t size_bytes;        /* of an element */
+    size_t n_group, n_groups; /* planes of the result that are worked on at once; groups of a batch */
 };
 
 bool mdf_conv_planes_fit(const struct mdf_windows *windows)
@@ -115,30 +117,42 @@ static bool are_small(const struct mdf_conv_planes *planes, const struct mdf_pla
            geometry->rows * geometry->columns <= MDF_SMALL_RESULT;
 }
 
-static void convolve_planes(void *context, size_t first, size_t last)
+/* Planes [first, last), side by side where they are as many as a vector has lanes. */
+static void convolve_group(const struct job *job, size_t first, size_t last)
 {
-    const struct job *job = context;
     const struct mdf_conv_planes *planes = job->planes;
     const struct mdf_plane_geometry *geometry = &job->geometry;
     size_t x_bytes = (size_t)(geometry->array_rows * geometry->array_columns) * job->size_bytes;
     size_t y_bytes = (size_t)(geometry->rows * geometry->columns) * job->size_bytes;
     size_t w_bytes = (size_t)(geometry->kernel_rows * geometry->kernel_columns) * job->size_bytes;
+    bool has_lanes = job->small != NULL && last - first == (size_t)job->small->lanes;
     const double zeros[16] = {0}; /* of either type, for all lanes */
 
-    for (size_t plane = first, n; plane < last; plane += n) {
+    for (size_t plane = first; plane < last; plane += has_lanes ? last - first : 1) {
         size_t x_plane = plane / planes->channel_outputs;
         size_t channel = x_plane % planes->n_channels * planes->channel_outputs + plane % planes->channel_outputs;
         const char *x = (const char *)planes->x + x_plane * x_bytes, *weights = (const char *)planes->weights + channel * w_bytes;
         const char *start = planes->bias == NULL ? (const char *)zeros : (const char *)planes->bias + channel * job->size_bytes;
         char *y = (char *)planes->y + plane * y_bytes;
 
-        n = job->small == NULL ? 1 : (size_t)job->small->lanes;
-        if (n > 1 && plane + n <= last && channel + n <= planes->n_channels) {
+        if (has_lanes) {
             job->small->convolve(geometry, job->skips, x, weights, start, y);
         } else {
-            n = 1;
             job->convolve(geometry, x, weights, start, y);
         }
+    }
+}
+
+/* Groups of planes, none of which is of two batches. */
+static void convolve_groups(void *context, size_t first, size_t last)
+{
+    const struct job *job = context;
+    size_t n_outputs = job->planes->n_channels * job->planes->channel_outputs;
+
+    for (size_t group = first; group < last; group++) {
+        size_t begin = group % job->n_groups * job->n_group, batch = group / job->n_groups * n_outputs;
+
+        convolve_group(job, batch + begin, batch + mdf_least(begin + job->n_group, n_outputs));
     }
 }
 
@@ -161,6 +175,9 @@ bool mdf_conv_planes_run(struct mdf_workspace *workspace, const struct mdf_conv_
     job.small = MDF_FUSED_KERNELS(&mdf_small_planes, workspace->dtype);
     job.small = are_small(planes, geometry, job.small->lanes) ? job.small : NULL;
     job.convolve = choose_function(workspace->dtype, geometry);
-    mdf_parallel_for(workspace->call->context, planes->n_planes * planes->channel_outputs, cost_ns, convolve_planes, &job);
+    job.n_group = job.small != NULL ? (size_t)job.small->lanes : 1;
+    job.n_groups = mdf_divide_up(planes->n_channels * planes->channel_outputs, job.n_group);
+    mdf_parallel_for(workspace->call->context, planes->n_planes / planes->n_channels * job.n_groups,
+                     cost_ns * (double)job.n_group, convolve_groups, &job);
     return true;
 }
