@@ -4,6 +4,8 @@
  * A pattern is read anew for each chunk it is tried on: words lie in the strings of the model, and nothing is built from them. */
 #include "functions/actr/patterns.h"
 
+#include "mdf_c/base/text.h"
+
 #include <string.h>
 
 enum test_kind {
@@ -37,12 +39,6 @@ struct reader {
 
 /* ------------------------------------------------------------------ reading patterns */
 
-static bool is_name_character(char character)
-{
-    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-           (character >= '0' && character <= '9') || character == '_' || (unsigned char)character >= 0x80;
-}
-
 /* How many characters from `first` on are of a name, or with `more` of a literal. */
 static size_t count_characters(struct mdf_span word, size_t first, const char *more)
 {
@@ -51,7 +47,7 @@ static size_t count_characters(struct mdf_span word, size_t first, const char *m
     for (i = first; i < word.length; i++) {
         char character = mdf_pattern_character(word, i);
 
-        if (!is_name_character(character) && (character == '\0' || strchr(more, character) == NULL)) {
+        if (!mdf_is_word(character) && (character == '\0' || strchr(more, character) == NULL)) {
             break;
         }
     }
@@ -64,7 +60,7 @@ static struct slot slot_named(struct mdf_span name)
     struct slot slot = {SLOT_NAMED, 0, name};
     size_t i;
 
-    for (i = 0; i < name.length && i < 18 && name.bytes[i] >= '0' && name.bytes[i] <= '9'; i++) {
+    for (i = 0; i < name.length && i < 18 && mdf_is_digit(name.bytes[i]); i++) {
         slot.position = slot.position * 10 + (size_t)(name.bytes[i] - '0');
     }
     slot.kind = i == name.length ? SLOT_AT : SLOT_NAMED;

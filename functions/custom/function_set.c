@@ -5,7 +5,6 @@
 #include "mdf_c/base/text.h"
 #include "schemas/onnx_schema.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
@@ -126,17 +125,6 @@ void mdf_custom_offer(const struct mdf_functions *functions, bool dotted, struct
 
 /* ------------------------------------------------------------------ names */
 
-/* The length of the identifier that a text begins with; 0: it begins with none. */
-static size_t identifier(const char *text)
-{
-    size_t n = isalpha((unsigned char)*text) || *text == '_' ? 1 : 0;
-
-    while (n > 0 && (isalnum((unsigned char)text[n]) || text[n] == '_')) {
-        n++;
-    }
-    return n;
-}
-
 /* Whether "DOMAIN." begins the name of a function of the engine's own. */
 static bool is_own_domain(const char *domain, size_t length)
 {
@@ -152,10 +140,10 @@ static bool is_own_domain(const char *domain, size_t length)
 
 static mdf_status check_name(const char *name, mdf_error *error)
 {
-    size_t domain = identifier(name), rest;
+    size_t domain = mdf_identifier_length(name), rest;
     const char *in_domain;
 
-    rest = domain > 0 && strncmp(name + domain, "::", 2) == 0 ? identifier(name + domain + 2) : 0;
+    rest = domain > 0 && strncmp(name + domain, "::", 2) == 0 ? mdf_identifier_length(name + domain + 2) : 0;
     if (rest == 0 || name[domain + 2 + rest] != '\0') {
         return mdf_error_set(error, MDF_USAGE, "'%s' is no name for a function: it is DOMAIN::NAME, two identifiers", name);
     }
@@ -178,7 +166,7 @@ void mdf_custom_identifiers(const struct mdf_functions *functions, void (*take)(
             take(context, entry->custom.c_name, strlen(entry->custom.c_name));
         }
         for (int depth = 0; at != NULL && *at != '\0';) {
-            size_t length = identifier(at);
+            size_t length = mdf_identifier_length(at);
 
             if (length > 0 && depth == 0) {
                 take(context, at, length);
@@ -221,7 +209,7 @@ static mdf_status read_value(struct mdf_arena *arena, const char *function, cons
                              struct mdf_custom_value *value, mdf_error *error)
 {
     const char *at = skip_blanks(text);
-    size_t length = identifier(at);
+    size_t length = mdf_identifier_length(at);
 
     value->dtype = MDF_DTYPE_NONE;
     value->name = length > 0 ? mdf_arena_text(arena, at, length) : NULL;
@@ -402,7 +390,7 @@ static mdf_status check_c(const mdf_function *function, mdf_error *error)
         return function->c_source == NULL ? MDF_OK
                                           : mdf_error_set(error, MDF_USAGE, "%s: it has C source, and no c_name", function->name);
     }
-    if (identifier(name) == 0 || name[identifier(name)] != '\0') {
+    if (mdf_identifier_length(name) == 0 || name[mdf_identifier_length(name)] != '\0') {
         return mdf_error_set(error, MDF_USAGE, "%s: the c_name '%s' is no name of C", function->name, name);
     }
     if (function->context != NULL || (function->flags & MDF_FUNCTION_SERIAL) != 0) {

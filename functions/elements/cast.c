@@ -86,7 +86,7 @@ static size_t split_decimal(const char *text, char digits[TEXT_SIZE], int *point
     for (; *text != '\0' && *text != 'e'; text++) {
         if (*text == '.') {
             behind_point = true;
-        } else if (*text >= '0' && *text <= '9' && (n > 0 || *text != '0')) {
+        } else if (mdf_is_digit(*text) && (n > 0 || *text != '0')) {
             digits[n++] = *text;
             *point += !behind_point;
         } else if (*text == '0' && behind_point) {
@@ -97,7 +97,7 @@ static size_t split_decimal(const char *text, char digits[TEXT_SIZE], int *point
         int exponent = 0;
         bool negative = text[1] == '-';
 
-        for (text += 1 + (text[1] == '-' || text[1] == '+'); *text >= '0' && *text <= '9'; text++) {
+        for (text += 1 + (text[1] == '-' || text[1] == '+'); mdf_is_digit(*text); text++) {
             exponent = exponent * 10 + (*text - '0');
         }
         *point += negative ? -exponent : exponent;
@@ -204,7 +204,7 @@ static bool read_large(const char *text, uint64_t *large)
     if (*text < '0' || *text > '9') {
         return false;
     }
-    for (; *text >= '0' && *text <= '9'; text++) {
+    for (; mdf_is_digit(*text); text++) {
         uint64_t digit = (uint64_t)(*text - '0');
 
         if (value > (UINT64_MAX - digit) / 10) {

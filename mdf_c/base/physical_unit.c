@@ -3,6 +3,8 @@
  * it. */
 #include "mdf_c/base/physical_unit.h"
 
+#include "mdf_c/base/text.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -140,7 +142,7 @@ static bool read_power(const char **text, int *power)
     }
     *power = *at - '0';
     at++;
-    if (*at >= '0' && *at <= '9') {
+    if (mdf_is_digit(*at)) {
         return false;
     }
     *power = is_negative ? -*power : *power;

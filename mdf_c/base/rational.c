@@ -1,6 +1,8 @@
 /* rational.c - see rational.h. */
 #include "mdf_c/base/rational.h"
 
+#include "mdf_c/base/text.h"
+
 int64_t mdf_gcd(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -58,7 +60,7 @@ static bool scale(struct mdf_rational *result, int64_t exponent)
 /* Digits at text[*at], as a number behind what is there. */
 static bool read_digits(const char *text, size_t length, size_t *at, int64_t *number, int64_t *n_digits)
 {
-    for (; *at < length && text[*at] >= '0' && text[*at] <= '9'; (*at)++, (*n_digits)++) {
+    for (; *at < length && mdf_is_digit(text[*at]); (*at)++, (*n_digits)++) {
         if (__builtin_mul_overflow(*number, 10, number) || __builtin_add_overflow(*number, text[*at] - '0', number)) {
             return false;
         }

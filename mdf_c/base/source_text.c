@@ -15,19 +15,9 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool begins_name(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
-}
-
-static bool goes_on_name(char c)
-{
-    return begins_name(c) || is_digit(c);
+    return mdf_is_word(c) && !mdf_is_digit(c);
 }
 
 /* ------------------------------------------------------------------ places */
@@ -194,14 +184,14 @@ size_t mdf_source_word(const char *line, size_t length, size_t at)
         return closes_text(line, at) ? 1 : quoted_length(line + at, length - at);
     }
     if (begins_name(line[at])) {
-        while (end < length && (goes_on_name(line[end]) || (line[end] == '.' && end + 1 < length && begins_name(line[end + 1])) ||
+        while (end < length && (mdf_is_word(line[end]) || (line[end] == '.' && end + 1 < length && begins_name(line[end + 1])) ||
                                 (line[end] == ':' && end + 2 < length && line[end + 1] == ':' && begins_name(line[end + 2])))) {
             end += line[end] == ':' ? 2 : 1;
         }
         return end - at;
     }
-    if (is_digit(line[at])) {
-        while (end < length && (goes_on_name(line[end]) || line[end] == '.')) {
+    if (mdf_is_digit(line[at])) {
+        while (end < length && (mdf_is_word(line[end]) || line[end] == '.')) {
             end++;
         }
         return end - at;
@@ -257,10 +247,10 @@ static bool read_digits(const char *at, const char *end, size_t n, uint32_t *cod
     for (i = 0; i < n; i++) {
         char c = at + i < end ? at[i] : '\0', low = (char)(c | 0x20);
 
-        if (!is_digit(c) && (low < 'a' || low > 'f')) {
+        if (!mdf_is_digit(c) && (low < 'a' || low > 'f')) {
             return false;
         }
-        *code = *code * 16 + (uint32_t)(is_digit(c) ? c - '0' : low - 'a' + 10);
+        *code = *code * 16 + (uint32_t)(mdf_is_digit(c) ? c - '0' : low - 'a' + 10);
     }
     return true;
 }
@@ -420,9 +410,9 @@ static bool search(struct cursor cursor, const char *part, size_t offset, struct
         if (is_quoted && *cursor.at == *quote && (*quote == '\'' || cursor.at[-1] != '\\')) {
             break;
         }
-        if (may_begin(&cursor, part) && (cursor.at == start || !goes_on_name(cursor.at[-1]) || !goes_on_name(*part)) &&
+        if (may_begin(&cursor, part) && (cursor.at == start || !mdf_is_word(cursor.at[-1]) || !mdf_is_word(*part)) &&
             follow(&trial, part, offset, found) &&
-            (trial.at >= trial.end || !goes_on_name(*trial.at) || !goes_on_name(trial.at[-1]))) {
+            (trial.at >= trial.end || !mdf_is_word(*trial.at) || !mdf_is_word(trial.at[-1]))) {
             return true;
         }
     }

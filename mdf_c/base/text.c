@@ -97,6 +97,16 @@ void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list argumen
     va_end(again);
 }
 
+size_t mdf_identifier_length(const char *text)
+{
+    size_t n = 0;
+
+    while (mdf_is_letter(text[n]) || text[n] == '_' || (n > 0 && mdf_is_digit(text[n]))) {
+        n++;
+    }
+    return n;
+}
+
 size_t mdf_utf8_encode(uint32_t code, char *out)
 {
     if (code < 0x80) {
@@ -521,7 +531,7 @@ bool mdf_parse_python_number(const char *text, double *real, int64_t *integer, b
         return true;
     }
     c += *c == '-' || *c == '+';
-    for (; *c >= '0' && *c <= '9'; c++) {
+    for (; mdf_is_digit(*c); c++) {
         n_digits++;
     }
     if (*c == '\0' && n_digits > 0) {
@@ -534,7 +544,7 @@ bool mdf_parse_python_number(const char *text, double *real, int64_t *integer, b
         return true;
     }
     if (*c == '.') {
-        for (c++; *c >= '0' && *c <= '9'; c++) {
+        for (c++; mdf_is_digit(*c); c++) {
             n_digits++;
         }
     }
@@ -544,7 +554,7 @@ bool mdf_parse_python_number(const char *text, double *real, int64_t *integer, b
         if (*c < '0' || *c > '9') {
             return false;
         }
-        while (*c >= '0' && *c <= '9') {
+        while (mdf_is_digit(*c)) {
             c++;
         }
     }

@@ -24,6 +24,26 @@ void mdf_text_append_visible(struct mdf_text *text, const char *string);
 void mdf_text_printf(struct mdf_text *text, const char *format, ...) MDF_PRINTF_LIKE(2, 3);
 void mdf_text_vprintf(struct mdf_text *text, const char *format, va_list arguments) MDF_PRINTF_LIKE(2, 0);
 
+/* Characters of ASCII, whatever the locale. */
+static inline bool mdf_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool mdf_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Of a word: a letter, a digit, '_', or a byte of what is not ASCII. */
+static inline bool mdf_is_word(char c)
+{
+    return mdf_is_letter(c) || mdf_is_digit(c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* The length of the identifier, of ASCII, that a text begins with; 0: it begins with none. */
+size_t mdf_identifier_length(const char *text);
+
 /* Writes a character in UTF-8, at most 4 bytes; how many. */
 size_t mdf_utf8_encode(uint32_t code, char *out);
 

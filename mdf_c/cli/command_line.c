@@ -38,7 +38,7 @@ static bool parse_count(const char *text, uint64_t *count)
 
     errno = 0;
     *count = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+    return mdf_is_digit(text[0]) && *end == '\0' && errno == 0;
 }
 
 /* "512M": a number of bytes, with a factor of 1024, 1024^2 or 1024^3; or "none". */

@@ -83,11 +83,6 @@ static int parse(int argc, char **argv, struct job *job, bool *ends)
 
 /* ------------------------------------------------------------------ texts */
 
-static bool is_alphanumeric(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /* An identifier of C like a text: what is no letter or digit is _, once. */
 static const char *make_identifier(struct mdf_arena *arena, const char *text)
 {
@@ -97,8 +92,8 @@ static const char *make_identifier(struct mdf_arena *arena, const char *text)
     if (identifier == NULL) {
         return NULL;
     }
-    for (at = text[0] >= '0' && text[0] <= '9' ? identifier : text; *at != '\0'; at++) {
-        if (is_alphanumeric(*at)) {
+    for (at = mdf_is_digit(text[0]) ? identifier : text; *at != '\0'; at++) {
+        if (mdf_is_letter(*at) || mdf_is_digit(*at)) {
             *out++ = *at;
         } else if (out > identifier && out[-1] != '_') {
             *out++ = '_';

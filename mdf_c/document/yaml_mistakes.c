@@ -342,11 +342,8 @@ static bool closes_more(const char *text, size_t length)
 /* The ':' of "value:gain", a word with a ':' and no space behind; NULL: it is none. A web address is none either. */
 static const char *find_tight_colon(const char *text)
 {
-    const char *c = text;
+    const char *c = text + mdf_identifier_length(text);
 
-    while ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || (c > text && *c >= '0' && *c <= '9')) {
-        c++;
-    }
     return c > text && *c == ':' && c[1] != '\0' && c[1] != ' ' && c[1] != ':' && strncmp(c, "://", 3) != 0 ? c : NULL;
 }
 

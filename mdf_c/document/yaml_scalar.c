@@ -111,7 +111,7 @@ static bool is_real(struct scanner scanner)
 {
     bool sign;
 
-    if (!at_end(&scanner) && *scanner.at == '.' && scanner.end - scanner.at > 1 && scanner.at[1] >= '0' && scanner.at[1] <= '9') {
+    if (!at_end(&scanner) && *scanner.at == '.' && scanner.end - scanner.at > 1 && mdf_is_digit(scanner.at[1])) {
         scanner.at++;
         accept_digits(&scanner, true);
         return ends_in_exponent(&scanner);
@@ -215,7 +215,7 @@ enum mdf_yaml_type mdf_yaml_resolve(const char *text, size_t length)
     struct scanner scanner = {text, text + length};
     char first = length > 0 ? *text : '\0';
 
-    if ((first >= '0' && first <= '9') || first == '-' || first == '+' || first == '.') {
+    if (mdf_is_digit(first) || first == '-' || first == '+' || first == '.') {
         return is_real(scanner)        ? MDF_YAML_REAL
                : is_int(scanner)       ? MDF_YAML_INT
                : is_timestamp(scanner) ? MDF_YAML_TIMESTAMP
@@ -251,7 +251,7 @@ static size_t drop_underscores(const char *text, size_t length, char *copy)
 
 static unsigned digit_value(char c)
 {
-    return c >= '0' && c <= '9'                     ? (unsigned)(c - '0')
+    return mdf_is_digit(c)                          ? (unsigned)(c - '0')
            : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (unsigned)((c | 0x20) - 'a') + 10
                                                     : 99;
 }

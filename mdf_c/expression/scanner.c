@@ -162,7 +162,7 @@ void mdf_scanner_unexpected(struct mdf_scanner *scanner, const char *expected)
 
 static bool is_digit(char c, unsigned base)
 {
-    unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+    unsigned digit = mdf_is_digit(c)        ? (unsigned)(c - '0')
                      : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
                      : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
                                             : 99;
@@ -177,7 +177,7 @@ static unsigned digit_of(char c)
 
 static bool is_ascii_letter(char c)
 {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return c == '_' || mdf_is_letter(c);
 }
 
 /* The code point of the UTF-8 character at `text` and its length; 0 where it is not valid. */
@@ -420,7 +420,7 @@ static bool check_end_of_number(struct mdf_scanner *scanner)
         mdf_scanner_fail(scanner, scanner->position, "an underscore in a number must stand between digits");
     } else if (length > 0 && !before_operator(scanner)) {
         mdf_scanner_fail(scanner, scanner->position, "unexpected '%.*s' directly after a number%s", (int)length, c,
-                         *c >= '0' && *c <= '9' ? "" : ", without an operator such as '*'");
+                         mdf_is_digit(*c) ? "" : ", without an operator such as '*'");
     }
     return !scanner->failed;
 }

@@ -264,23 +264,13 @@ static const char *color_of(const struct mdf_graph_node *node, const char *bytes
     return NULL;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
-}
-
 /* Length of the word that stands at the beginning: a name, a number, a text in quotes, or one character. */
 static size_t word_length(const char *bytes, size_t length)
 {
     size_t n = 1;
 
-    if (is_letter(bytes[0]) || is_digit(bytes[0])) {
-        while (n < length && (is_letter(bytes[n]) || is_digit(bytes[n]) || (is_digit(bytes[0]) && bytes[n] == '.'))) {
+    if (mdf_is_word(bytes[0])) {
+        while (n < length && (mdf_is_word(bytes[n]) || (mdf_is_digit(bytes[0]) && bytes[n] == '.'))) {
             n++;
         }
     } else if (bytes[0] == '\'' || bytes[0] == '"') {
@@ -321,7 +311,7 @@ static void append_words(struct mdf_dot_label *label, size_t length)
             column = 0;
             continue;
         }
-        color = is_letter(words[i]) ? color_of(label->node, words + i, n) : NULL;
+        color = mdf_is_word(words[i]) && !mdf_is_digit(words[i]) ? color_of(label->node, words + i, n) : NULL;
         begin_color(label->dot, color);
         mdf_dot_escape(label->dot, words + i, n);
         end_color(label->dot, color);

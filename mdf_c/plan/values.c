@@ -127,11 +127,6 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     return compile_tree(target, tree, into);
 }
 
-static bool is_digit(char character)
-{
-    return character >= '0' && character <= '9';
-}
-
 /* The comma of "0,3" outside of brackets and quotes, where it makes a tuple of the whole text; NULL: there is none. */
 static const char *find_decimal_comma(const char *text)
 {
@@ -147,7 +142,7 @@ static const char *find_decimal_comma(const char *text)
             depth++;
         } else if (strchr(")]}", *at) != NULL) {
             depth--;
-        } else if (*at == ',' && depth == 0 && at > text && is_digit(at[-1]) && is_digit(at[1])) {
+        } else if (*at == ',' && depth == 0 && at > text && mdf_is_digit(at[-1]) && mdf_is_digit(at[1])) {
             return at;
         }
     }
@@ -161,7 +156,7 @@ static void warn_of_decimal_comma(struct compiler *compiler)
     if (comma == NULL) {
         return;
     }
-    while (first > compiler->text && is_digit(first[-1])) {
+    while (first > compiler->text && mdf_is_digit(first[-1])) {
         first--;
     }
     compiler->offset = (size_t)(first - compiler->text);
@@ -438,13 +433,9 @@ bool try_parse(struct compiler *compiler, const char *text, struct mdf_expressio
 
 bool is_bare_name(const char *text)
 {
-    size_t i;
+    size_t length = mdf_identifier_length(text);
 
-    for (i = 0; text[i] == '_' || (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
-                (i > 0 && text[i] >= '0' && text[i] <= '9');
-         i++) {
-    }
-    return i > 0 && text[i] == '\0';
+    return length > 0 && text[length] == '\0';
 }
 
 static bool collect_from_text(struct compiler *compiler, const char *text, struct list *names)

@@ -3,7 +3,6 @@
  * there. A node runs its graph between its parameters and its output ports, as state.c does. See docs/nested_graphs.md. */
 #include "mdf_c/source/program_writer.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ all graphs */
@@ -317,8 +316,8 @@ static void append_prefixed(struct mdf_text *target, const struct mdf_text *text
     }
     for (; *at != '\0'; at += length) {
         length = skipped(at);
-        if (length == 0 && (isalnum((unsigned char)*at) || *at == '_')) {
-            for (length = 1; isalnum((unsigned char)at[length]) || at[length] == '_'; length++) {
+        if (length == 0 && (mdf_is_letter(*at) || mdf_is_digit(*at) || *at == '_')) {
+            for (length = 1; mdf_is_letter(at[length]) || mdf_is_digit(at[length]) || at[length] == '_'; length++) {
             }
             if (is_own_name(at, length)) {
                 mdf_text_append_string(target, prefix);

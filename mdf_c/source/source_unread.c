@@ -14,12 +14,12 @@ struct function_text {
 
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return mdf_is_letter(c) || c == '_';
 }
 
 static bool is_part(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9');
+    return is_letter(c) || mdf_is_digit(c);
 }
 
 /* The number of an identifier, which is added where it is not there; NULL: memory was refused. */

@@ -138,28 +138,18 @@ void mdf_source_free_name(struct mdf_source_writer *writer, struct mdf_source_na
     }
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The letters and digits of a text, other characters as single underscores; longer texts are cut. Where nothing is left, or what
  * must not begin so, a letter stands before it. */
 static void sanitise(const char *hint, char text[64])
 {
     size_t n = 0;
 
-    if (!is_letter(hint[0]) || mdf_source_begins_reserved(hint)) {
+    if (!mdf_is_letter(hint[0]) || mdf_source_begins_reserved(hint)) {
         text[n++] = 'v';
         text[n++] = '_';
     }
     for (; *hint != '\0' && n < 48; hint++) {
-        if (is_letter(*hint) || is_digit(*hint)) {
+        if (mdf_is_letter(*hint) || mdf_is_digit(*hint)) {
             text[n++] = *hint;
         } else if (n > 0 && text[n - 1] != '_') {
             text[n++] = '_';

@@ -85,7 +85,7 @@ static bool take_shape(struct cursor *cursor, struct mdf_npy *npy)
         if (npy->rank == MDF_NPY_DEEPEST_RANK || cursor->c == cursor->end || *cursor->c < '0' || *cursor->c > '9') {
             return false;
         }
-        for (; cursor->c < cursor->end && *cursor->c >= '0' && *cursor->c <= '9'; cursor->c++) {
+        for (; cursor->c < cursor->end && mdf_is_digit(*cursor->c); cursor->c++) {
             if (__builtin_mul_overflow(size, 10, &size) || __builtin_add_overflow(size, *cursor->c - '0', &size)) {
                 return false;
             }
@@ -110,7 +110,7 @@ static mdf_status read_descr(struct mdf_npy *npy, const char *descr, mdf_error *
     if (descr[0] == '\0' || strchr("<>|=", descr[0]) == NULL || descr[1] == '\0' || strchr("biufcUS", descr[1]) == NULL) {
         return mdf_error_set(error, MDF_UNSUPPORTED, "arrays of NumPy type '%s' are not supported", descr);
     }
-    for (; *c >= '0' && *c <= '9' && size < SIZE_MAX / 100; c++) {
+    for (; mdf_is_digit(*c) && size < SIZE_MAX / 100; c++) {
         size = size * 10 + (size_t)(*c - '0');
     }
     if (*c != '\0') {

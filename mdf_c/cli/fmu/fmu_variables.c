@@ -13,15 +13,9 @@
 
 static bool is_plain(const char *text)
 {
-    size_t i;
+    size_t length = mdf_identifier_length(text);
 
-    for (i = 0; text[i] != '\0'; i++) {
-        if (!(text[i] == '_' || (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z') ||
-              (i > 0 && text[i] >= '0' && text[i] <= '9'))) {
-            return false;
-        }
-    }
-    return i > 0 && strcmp(text, "der") != 0;
+    return length > 0 && text[length] == '\0' && strcmp(text, "der") != 0;
 }
 
 /* A part of a structured name: as it is, or in quotes. What can not be written so is left, and *is_structured becomes false. */
@@ -35,11 +29,9 @@ static const char *name_part(struct mdf_arena *arena, const char *text, bool *is
     }
     *out++ = '\'';
     for (; *text != '\0'; text++) {
-        bool is_letter = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') || (*text >= '0' && *text <= '9');
-
         if (*text == '\'' || *text == '"' || *text == '\\') {
             *out++ = '\\';
-        } else if (!is_letter && strchr(others, *text) == NULL) {
+        } else if (!mdf_is_letter(*text) && !mdf_is_digit(*text) && strchr(others, *text) == NULL) {
             *is_structured = false;
         }
         *out++ = *text;

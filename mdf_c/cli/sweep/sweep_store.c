@@ -384,8 +384,7 @@ bool sweep_out_chunks(const struct sweep_store *store, const struct store_array 
     while (done && (entry = readdir(open_folder)) != NULL) {
         unsigned long long chunk = strtoull(entry->d_name, NULL, 10);
 
-        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && mdf_ends_with(entry->d_name, ".new") && chunk >= first &&
-            chunk < last) {
+        if (mdf_is_digit(entry->d_name[0]) && mdf_ends_with(entry->d_name, ".new") && chunk >= first && chunk < last) {
             unlinkat(dirfd(open_folder), entry->d_name, 0);
         }
     }

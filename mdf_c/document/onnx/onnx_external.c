@@ -18,7 +18,7 @@ static bool read_number(struct onnx_import *import, const char *key, const char 
     const char *c;
 
     *number = 0;
-    for (c = text; *c >= '0' && *c <= '9'; c++) {
+    for (c = text; mdf_is_digit(*c); c++) {
         if (*number > (INT64_MAX - 9) / 10) {
             break;
         }

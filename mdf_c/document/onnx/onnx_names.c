@@ -103,11 +103,6 @@ bool mdf_onnx_map_has(const struct onnx_map *map, const char *key)
 
 /* ------------------------------------------------------------------ the names of the whole model */
 
-static bool is_word_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
-}
-
 /* Adds a value's name, and the words in it: what an expression could take for names. */
 static bool add_name(struct onnx_import *import, const char *name)
 {
@@ -122,7 +117,7 @@ static bool add_name(struct onnx_import *import, const char *name)
     for (from = name; *from != '\0'; from = to) {
         char *word;
 
-        for (to = from; is_word_byte(*to); to++) {
+        for (to = from; mdf_is_word(*to); to++) {
         }
         if (to > from && (from > name || *to != '\0')) {
             word = mdf_arena_text(&import->scratch, from, (size_t)(to - from));
