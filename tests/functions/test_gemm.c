@@ -125,6 +125,9 @@ Test(gemm, products_are_what_they_are_defined_as)
         check_size(2, 65, sizes[i], &seed);
         check_size(20, sizes[i], 20, &seed);
     }
+    for (size_t n = 2; n < 12; n++) { /* kept ones are turned */
+        check_size(300, 300, n, &seed);
+    }
     for (size_t i = 0; i < N_SIZES; i++) {
         check_size(sizes[(size_t)rand_r(&seed) % N], sizes[(size_t)rand_r(&seed) % N], sizes[(size_t)rand_r(&seed) % N], &seed);
     }

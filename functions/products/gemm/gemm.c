@@ -107,16 +107,18 @@ struct element_type {
     void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
                    size_t n_panel, size_t n_last, void *packed, void *row);
     void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
+    void (*store_turned)(const void *turned, size_t turned_row, void *target, int64_t c_row, size_t rows, size_t columns);
     void (*multiply_plain)(const struct mdf_gemm_kernels *kernels, const struct mdf_product *product, const struct range *range);
 };
 
-static const struct element_type float32_type = {sizeof(float), pack_a_float32, pack_b_float32, store_edge_float32,
-                                                 multiply_plain_float32};
-static const struct element_type float64_type = {sizeof(double), pack_a_float64, pack_b_float64, store_edge_float64,
-                                                 multiply_plain_float64};
-static const struct element_type words_type = {sizeof(uint32_t), pack_a_words, pack_b_words, store_edge_words, NULL};
-static const struct element_type integer32_type = {sizeof(uint32_t), NULL, NULL, NULL, multiply_plain_integer32};
-static const struct element_type integer64_type = {sizeof(uint64_t), NULL, NULL, NULL, multiply_plain_integer64};
+static const struct element_type float32_type = {sizeof(float),      pack_a_float32,       pack_b_float32,
+                                                 store_edge_float32, store_turned_float32, multiply_plain_float32};
+static const struct element_type float64_type = {sizeof(double),     pack_a_float64,       pack_b_float64,
+                                                 store_edge_float64, store_turned_float64, multiply_plain_float64};
+static const struct element_type words_type = {sizeof(uint32_t), pack_a_words,       pack_b_words,
+                                               store_edge_words, store_turned_words, NULL};
+static const struct element_type integer32_type = {sizeof(uint32_t), NULL, NULL, NULL, NULL, multiply_plain_integer32};
+static const struct element_type integer64_type = {sizeof(uint64_t), NULL, NULL, NULL, NULL, multiply_plain_integer64};
 
 mdf_dtype mdf_product_dtype(mdf_dtype dtype)
 {
@@ -184,7 +186,7 @@ struct plain_job {
 
 static bool is_plain(const struct mdf_product *product)
 {
-    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL ||
+    if (product->row != NULL || product->packed_a != NULL || product->packed_b != NULL || product->packed_turned != NULL ||
         product->elements != MDF_PRODUCT_OF_NUMBERS) {
         return false;
     }
@@ -207,31 +209,34 @@ static void multiply_part(void *context, size_t first, size_t last)
     job->type->multiply_plain(job->kernels, job->product, &range);
 }
 
+/* C turned is B turned times A turned. */
+static struct mdf_product turn(const struct mdf_product *product)
+{
+    struct mdf_product turned = *product;
+
+    turned.m = product->n;
+    turned.n = product->m;
+    turned.a = product->b;
+    turned.a_row = product->b_column;
+    turned.a_column = product->b_row;
+    turned.b = product->a;
+    turned.b_row = product->a_column;
+    turned.b_column = product->a_row;
+    turned.packed_b = product->packed_turned;
+    turned.start = turned.packed_a = NULL;
+    turned.row = NULL;
+    return turned;
+}
+
 /* A matrix times a vector, where the columns of the matrix are adjacent, is done as the vector times the matrix transposed. */
 static bool is_turned(const struct mdf_product *product)
 {
     return product->n == 1 && product->m > 1 && product->c_row == 1 && product->a_row == 1 && product->start == NULL;
 }
 
-static struct mdf_product turn_vector(const struct mdf_product *product)
-{
-    struct mdf_product turned = *product;
-
-    if (is_turned(product)) {
-        turned.m = 1;
-        turned.n = product->m;
-        turned.a = product->b;
-        turned.a_column = product->b_row;
-        turned.b = product->a;
-        turned.b_row = product->a_column;
-        turned.b_column = product->a_row;
-    }
-    return turned;
-}
-
 static void multiply_as_it_lies(const struct mdf_context *context, const struct mdf_product *product)
 {
-    struct mdf_product turned = turn_vector(product);
+    struct mdf_product turned = is_turned(product) ? turn(product) : *product;
     struct plain_job job = {choose_kernels(product), choose_type(product), &turned, turned.m >= turned.n};
     size_t n_columns = (turned.n - 1) / MDF_LINE_BYTES + 1;
     double cost_ns = multiply_ns * 8 * (double)turned.m * (double)turned.n * (double)turned.k;
@@ -326,13 +331,13 @@ static void multiply_panels(const struct packed_job *job, const char *a, const c
     double edge[MAX_ROWS * MAX_COLUMNS], starts[MAX_ROWS] = {0};
 
     if (n_rows == rows && n_columns == columns) {
-        tile(depth, a, b, start, c, job->product->c_row, add);
+        tile(depth, a, b, start, c, job->product->c_row, add ? MDF_TILE_ADDS : MDF_TILE_OVERWRITES);
         return;
     }
     if (start != NULL) {
         memcpy(starts, start, n_rows * job->type->size_bytes);
     }
-    tile(depth, a, b, starts, edge, (int64_t)columns, false);
+    tile(depth, a, b, starts, edge, (int64_t)columns, MDF_TILE_OVERWRITES);
     job->type->store_edge(edge, columns, c, job->product->c_row, n_rows, n_columns, add);
 }
 
@@ -579,6 +584,106 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
     return true;
 }
 
+/* ------------------------------------------------------------------ products that are turned */
+
+/* Whether C turned takes less vectors: a few columns fill none. k: else A turned, packed, would be told from A by nothing. */
+static bool is_better_turned(const struct packed_job *job)
+{
+    const struct mdf_product *product = job->product;
+    size_t lanes = job->kernels->lanes, third = job->kernels->rows / 3;
+    size_t as_it_is = job->n_a * mdf_divide_up(product->n, lanes);
+    size_t turned = mdf_divide_up(product->n, third) * third * mdf_divide_up(product->m, lanes);
+
+    return is_real(product->dtype) && product->elements == MDF_PRODUCT_OF_NUMBERS && product->alpha == 1 && !product->add &&
+           product->k > 1 && turned + turned / 4 <= as_it_is;
+}
+
+struct turned_job {
+    struct packed_job packed;          /* of C turned */
+    const struct mdf_product *product; /* of C */
+    char *c;                           /* C turned, in whole panels */
+    size_t n_columns;
+};
+
+static void multiply_turned_panel(const struct turned_job *job, size_t column, size_t n, size_t columns)
+{
+    const struct packed_job *packed = &job->packed;
+    const struct mdf_product *product = job->product;
+    enum mdf_tile_sums sums = product->start != NULL ? MDF_TILE_GOES_ON : MDF_TILE_OVERWRITES;
+    size_t size = packed->type->size_bytes;
+    char *c = job->c + column * size;
+
+    for (size_t row = 0; product->start != NULL && row < packed->n_a; row++) {
+        memcpy(c + row * job->n_columns * size, (const char *)product->start + column * size, n * size);
+        memset(c + (row * job->n_columns + n) * size, 0, (columns - n) * size);
+    }
+    for (size_t first = 0; first < product->k && !mdf_should_stop(packed->context); first += DEPTH) {
+        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+        const char *b = (const char *)product->packed_turned + (first * job->n_columns + column * depth) * size;
+
+        for (size_t panel = 0; panel < packed->n_panels; panel++) {
+            size_t rows = panel_rows(packed, panel * packed->kernels->rows);
+
+            packed->kernels->tiles[rows * 3 / packed->kernels->rows - 1][columns / packed->kernels->lanes - 1](
+                depth, packed->a + panel_of_a(packed, first, depth, panel), b, NULL,
+                c + panel * packed->kernels->rows * job->n_columns * size, (int64_t)job->n_columns, sums);
+        }
+        sums = MDF_TILE_ADDS;
+    }
+    packed->type->store_turned(c, job->n_columns, (char *)product->c + (int64_t)column * product->c_row * (int64_t)size,
+                               product->c_row, n, product->n);
+}
+
+static void multiply_turned_panels(void *context, size_t first, size_t last)
+{
+    const struct turned_job *job = context;
+    size_t n_panel = 2 * job->packed.kernels->lanes;
+
+    for (size_t panel = first; panel < last; panel++) {
+        size_t column = panel * n_panel, columns = mdf_least(job->n_columns - column, n_panel);
+
+        multiply_turned_panel(job, column, mdf_least(job->product->m - column, columns), columns);
+    }
+}
+
+static bool multiply_turned(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
+{
+    struct mdf_product turned = turn(product);
+    struct turned_job job = {
+        {.context = call->context, .kernels = choose_kernels(product), .type = choose_type(product), .product = &turned},
+        product,
+        NULL,
+        0};
+    size_t n_panels, b_bytes = 0, a_bytes, c_bytes;
+    char *b;
+
+    plan_blocks(&job.packed, 1);
+    job.n_columns = packed_columns(&job.packed);
+    if (!count_bytes(&job.packed, job.packed.n_a, job.n_columns, &c_bytes) ||
+        !count_bytes(&job.packed, job.packed.n_a, product->k, &a_bytes) ||
+        (product->row != NULL && !count_bytes(&job.packed, product->n, product->k, &b_bytes))) {
+        return too_large(call, product);
+    }
+    job.c = mdf_lines_make(call, scratch, c_bytes + a_bytes + b_bytes);
+    if (job.c == NULL) {
+        return false;
+    }
+    b = job.c + c_bytes + a_bytes;
+    for (size_t p = 0; product->row != NULL && p < product->k; p++) {
+        product->row(product->row_context, batch, p, 0, product->n, b + p * product->n * job.packed.type->size_bytes);
+    }
+    if (product->row != NULL) {
+        turned.a = b;
+        turned.a_row = 1;
+        turned.a_column = (int64_t)product->n;
+    }
+    pack_panels(&job.packed, &turned, job.c + c_bytes, 0, job.packed.n_panels);
+    job.packed.a = job.c + c_bytes;
+    n_panels = mdf_divide_up(product->m, 2 * job.packed.kernels->lanes);
+    mdf_parallel_for(call->context, n_panels, cost_of(product) / (double)n_panels, multiply_turned_panels, &job);
+    return true;
+}
+
 /* ------------------------------------------------------------------ products */
 
 /* A small product with a kernel of its own; false: it has none. */
@@ -605,7 +710,8 @@ static bool multiply_one(struct mdf_call *call, struct mdf_value *scratch, const
         }
         return true;
     }
-    return multiply_packed(call, scratch, product, batch);
+    return product->packed_turned != NULL ? multiply_turned(call, scratch, product, batch)
+                                          : multiply_packed(call, scratch, product, batch);
 }
 
 bool mdf_multiply(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product)
@@ -648,7 +754,7 @@ bool mdf_multiply_batch(struct mdf_call *call, struct mdf_value *scratch, const 
         mdf_parallel_for(call->context, n_batches, 8 * cost_of(product) + 5, multiply_plain_batches, &job);
         return true;
     }
-    if (is_short) {
+    if (is_short && product->packed_turned == NULL) {
         return multiply_packed_batches(call, scratch, product, n_batches, locate, locate_context);
     }
     for (size_t batch = 0; batch < n_batches; batch++) {
@@ -707,6 +813,20 @@ int64_t mdf_product_routine(enum mdf_product_order order, mdf_dtype dtype)
     return 0;
 }
 
+static void describe_source(struct mdf_lines_source *source, const struct mdf_product *product, const void *elements, size_t n,
+                            int64_t row, int64_t column)
+{
+    memset(source, 0, sizeof *source); /* padding too: it is compared */
+    source->elements = elements;
+    source->n = n;
+    source->k = product->k;
+    source->row = row;
+    source->column = column;
+    source->alpha = product->alpha;
+    source->dtype = product->dtype;
+    source->elements_are = product->elements;
+}
+
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
     struct packed_job job = {.kernels = choose_kernels(product), .type = choose_type(product), .product = product};
@@ -714,19 +834,18 @@ bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_c
     size_t n_bytes;
     bool is_there;
 
-    memset(&wanted, 0, sizeof wanted); /* padding too: it is compared */
-    wanted.elements = product->a;
-    wanted.n = product->m;
-    wanted.k = product->k;
-    wanted.row = product->a_row;
-    wanted.column = product->a_column;
-    wanted.alpha = product->alpha;
-    wanted.dtype = product->dtype;
-    wanted.elements_are = product->elements;
+    describe_source(&wanted, product, product->a, product->m, product->a_row, product->a_column);
     if (product->m == 0 || product->n == 0 || product->k == 0) {
         return true;
     }
     plan_blocks(&job, 1);
+    if (is_constant && is_better_turned(&job)) {
+        struct mdf_product turned = turn(product);
+
+        is_there = mdf_product_keep_b(call, kept, true, &turned);
+        product->packed_turned = turned.packed_b;
+        return is_there;
+    }
     if (!count_bytes(&job, job.n_a, product->k, &n_bytes)) {
         return too_large(call, product);
     }
@@ -746,14 +865,7 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
     bool is_there;
     char *packed;
 
-    memset(&wanted, 0, sizeof wanted);
-    wanted.elements = product->b;
-    wanted.n = product->n;
-    wanted.k = product->k;
-    wanted.row = product->b_row;
-    wanted.column = product->b_column;
-    wanted.dtype = product->dtype;
-    wanted.elements_are = product->elements;
+    describe_source(&wanted, product, product->b, product->n, product->b_row, product->b_column);
     if (product->n == 0 || product->k == 0) {
         return true;
     }

@@ -32,7 +32,8 @@ struct mdf_product {
     double alpha;
     mdf_product_row row;
     const void *row_context;
-    const void *packed_a, *packed_b; /* what mdf_product_keep_a, mdf_product_keep_b made of A, of B; NULL: nothing */
+    /* What mdf_product_keep_a, mdf_product_keep_b made of A, of B, or of A turned; NULL: nothing. */
+    const void *packed_a, *packed_b, *packed_turned;
 };
 
 /* Where the matrices of one of several products lie: sets a, b, c of a product. */

@@ -6,8 +6,11 @@
 #include "functions/products/fused_words.h"
 #include "functions/products/gemm/gemm.h"
 
+/* What a tile does with what C holds: nothing, it adds the sums to it, or sums begin with it. */
+enum mdf_tile_sums { MDF_TILE_OVERWRITES, MDF_TILE_ADDS, MDF_TILE_GOES_ON };
+
 typedef void (*mdf_tile_function)(size_t depth, const void *a_packed, const void *b_packed, const void *start, void *target,
-                                  int64_t c_row, bool add);
+                                  int64_t c_row, enum mdf_tile_sums sums);
 typedef void (*mdf_row_function)(size_t depth, const void *a, int64_t a_step, const void *b_packed, const void *start,
                                  void *target, bool add);
 
