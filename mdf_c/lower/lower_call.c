@@ -25,12 +25,21 @@ static bool is_even(const struct mdf_value *value, const struct mdf_value *resul
     return value->length == 1 || value->length == result->length;
 }
 
+/* Whether a conversion loses nothing but the precision of reals, whatever the number: then it may be made before the call. */
+static bool is_safe_cast(mdf_dtype from, mdf_dtype to)
+{
+    bool to_more = mdf_dtype_kind(from) == 'b' || (mdf_dtype_kind(from) == 'i' && mdf_dtype_size(to) > mdf_dtype_size(from));
+
+    return lowering_casts(from) && lowering_casts(to) && (mdf_dtype_kind(to) == 'f' || (mdf_dtype_kind(to) == 'i' && to_more));
+}
+
 /* The value that operand number `k` of the loop was made from: an input, its conversion, also to other axes, or what it was
  * expanded to. */
 static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *trial, size_t k)
 {
     const struct mdf_value *operand = trial->trace.operands[k];
     struct mdf_value converted = {0};
+    mdf_dtype from;
     bool same;
     size_t i;
 
@@ -47,13 +56,16 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
         mdf_dtype_kind((mdf_dtype)trial->effective[k]->dtype) == 's') {
         return MDF_LOWERED_NONE;
     }
+    from = (mdf_dtype)trial->effective[k]->dtype;
     if (!mdf_value_convert(lowering->memory, &converted, trial->effective[k], (mdf_dtype)operand->dtype)) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
     same = memcmp(converted.data, operand->data, operand->length * mdf_dtype_size((mdf_dtype)operand->dtype)) == 0;
     mdf_value_clear(lowering->memory, &converted);
-    if (!same || (mdf_dtype_kind((mdf_dtype)operand->dtype) != 'f' && !lowering_is_constant(lowering, trial->ids[k]))) {
+    if (!same || !lowering_can_cast(lowering, trial->ids[k], (mdf_dtype)operand->dtype) ||
+        (mdf_dtype_kind((mdf_dtype)operand->dtype) != 'f' && !lowering_is_constant(lowering, trial->ids[k]) &&
+         operand->dtype != MDF_DTYPE_BOOL && !is_safe_cast(from, (mdf_dtype)operand->dtype))) {
         return MDF_LOWERED_NONE;
     }
     return lowering_convert(lowering, trial->ids[k], operand);
@@ -574,14 +586,6 @@ static bool lies_in_rows(const struct lowering *lowering, const struct mdf_lower
         }
     }
     return false;
-}
-
-/* Whether a conversion loses nothing but the precision of reals, whatever the number: then it may be made before the call. */
-static bool is_safe_cast(mdf_dtype from, mdf_dtype to)
-{
-    bool to_more = mdf_dtype_kind(from) == 'b' || (mdf_dtype_kind(from) == 'i' && mdf_dtype_size(to) > mdf_dtype_size(from));
-
-    return lowering_casts(from) && lowering_casts(to) && (mdf_dtype_kind(to) == 'f' || (mdf_dtype_kind(to) == 'i' && to_more));
 }
 
 /* Brings the inputs of a registered function to the types that it declares, as its kernel does; others have no form in C. */

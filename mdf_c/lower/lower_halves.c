@@ -159,10 +159,21 @@ static bool lower_cast(struct lowering *lowering, struct scope *scope, const str
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id));
 }
 
+/* Whether it runs one loop, in whose operands halves have become something wider, or truths. */
+static bool meets_wider(const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < trial->trace.n_operands && !is_half_array(trial->trace.operands[i]); i++) {
+    }
+    return trial->trace.n_calls == 1 && trial->trace.loop != NULL && i == trial->trace.n_operands;
+}
+
 /* Whether the kernel makes of the same numbers in float32 the same: in float64 it does where no result is rounded to a half. */
 static bool works_as_in_float32(const struct trial *trial)
 {
-    return trial->trace.works_in == MDF_DTYPE_FLOAT32 || (trial->trace.works_in == MDF_DTYPE_FLOAT64 && !has_half_results(trial));
+    return trial->trace.works_in == MDF_DTYPE_FLOAT32 ||
+           ((trial->trace.works_in == MDF_DTYPE_FLOAT64 || meets_wider(trial)) && !has_half_results(trial));
 }
 
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial)

@@ -392,21 +392,32 @@ bool lowering_has_cast(mdf_dtype from, mdf_dtype to)
            (mdf_dtype_is_half(to) && lowering_casts(from) && from != MDF_DTYPE_INT64);
 }
 
+mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
+{
+    return mdf_dtype_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
+           : from == MDF_DTYPE_UINT64 && to == MDF_DTYPE_FLOAT32                                ? MDF_DTYPE_FLOAT64
+           : mdf_dtype_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
+                                                                                                : MDF_DTYPE_NONE;
+}
+
 /* Whether one CAST does it. Whole numbers of few bits become wider ones or reals. Of halves, which C source alone has, those to
- * float32 do, and those from wider reals. */
+ * float32 do, and those from wider reals; truths of all whole numbers, and reals of uint64, it has too. */
 static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
 {
     return (lowering_casts(from) && lowering_casts(to)) || (lowering_casts(to) && to != MDF_DTYPE_BOOL && is_whole(from) &&
                                                             mdf_dtype_bits(from) < mdf_dtype_bits(to)) ||
-           (lowering->is_for_source && ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
+           (lowering->is_for_source && ((from == MDF_DTYPE_UINT64 && to == MDF_DTYPE_FLOAT64) ||
+                                        (is_whole(from) && to == MDF_DTYPE_BOOL) ||
+                                        (mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
                                         (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
 }
 
-mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
+bool lowering_can_cast(const struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
 {
-    return mdf_dtype_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
-           : mdf_dtype_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
-                                                                                                : MDF_DTYPE_NONE;
+    mdf_dtype from = (mdf_dtype)lowering_example(lowering, id)->dtype;
+
+    return from == dtype || lowering_is_constant(lowering, id) || casts_directly(lowering, from, dtype) ||
+           (lowering->is_for_source && lowering_real_between(from, dtype) != MDF_DTYPE_NONE);
 }
 
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
@@ -430,7 +441,7 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
         return id;
     }
     op.dtype = example->dtype;
-    if (!casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
+    if (!lowering_is_constant(lowering, id) && !casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
         mdf_dtype between = lowering->is_for_source ? lowering_real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
 
         if (between != MDF_DTYPE_NONE) {

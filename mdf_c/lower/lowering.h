@@ -209,6 +209,8 @@ mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to);
 /* Whether a kernel's cast is ops of the form: of elements that the form computes with; for C source, also of halves. */
 bool lowering_casts_elements(mdf_dtype from, mdf_dtype to);
 bool lowering_has_cast(mdf_dtype from, mdf_dtype to);
+/* Whether lowering_cast does it for a value. */
+bool lowering_can_cast(const struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
 /* A value of another type with the same elements, by a CAST; the same value where it has the type. */
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype);
 /* The same for an operator of the model, some of which give a result for numbers that do not fit. */

@@ -150,6 +150,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/numbers_of_functions.yaml --typed -g g -n 3",
         "tests/data/compile/far_states.yaml --typed --trace -n 6",
         "tests/data/compile/casts.yaml --typed -n 4",
+        "tests/data/compile/mixed_types.yaml --typed -n 2",
         "tests/data/compile/casts_past_whole.yaml --typed -n 2",
         "tests/data/compile/halves.yaml --typed -n 2 -g g",
         "tests/data/compile/single_calls.yaml --typed -n 2",
