@@ -136,30 +136,30 @@ static uint8_t normalize(struct composing *composing)
 
 /* ------------------------------------------------------------------ OneHot */
 
-/* Each index is compared with 0, 1, ..., depth - 1; negative ones count from the end. */
+/* Each index is compared with 0, 1, ..., depth - 1; negative ones count from the end, reals are cut off to whole ones. */
 static mdf_lowered_id one_hot(struct composing *composing)
 {
     const struct trial *trial = composing->trial;
     struct mdf_nest_view view = {.id = trial->ids[2], .at = MDF_NEST_NONE};
     size_t rank = composing->result->rank, at = lowering_axis(trial->source, rank, rank - 1), d;
     uint8_t axes[MDF_INLINE_RANK], index, number, values[2];
-    mdf_dtype dtype = operand_dtype(composing);
+    mdf_dtype dtype = operand_dtype(composing), wide = mdf_dtype_kind(dtype) == 'f' ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64;
     int64_t depth;
 
     if (!lowering_is_constant(composing->lowering, trial->ids[1]) || at >= rank || dtype == MDF_DTYPE_UINT64 ||
-        (mdf_dtype_kind(dtype) != 'i' && mdf_dtype_kind(dtype) != 'u')) {
+        (wide == MDF_DTYPE_FLOAT64 ? !lowering_casts(dtype) : mdf_dtype_kind(dtype) != 'i' && mdf_dtype_kind(dtype) != 'u')) {
         return MDF_LOWERED_NONE;
     }
     depth = mdf_value_shape(composing->result)[at];
     for (d = 0; d + 1 < rank; d++) {
         axes[d] = composing->axes[d < at ? d : d + 1];
     }
-    index = compose_cast(composing, draft_load(composing->lowering, composing->draft, trial->ids[0], axes), MDF_DTYPE_INT64);
-    number = compose_row(composing, MDF_DTYPE_INT64, MDF_DTYPE_INT64, &depth, 1, DRAFT_NO_AXIS);
-    index = compose_select(composing,
-                           compose_apply(composing, MDF_ELEMENT(less), index, compose_number(composing, MDF_DTYPE_INT64, 0)),
+    index = compose_cast(composing, draft_load(composing->lowering, composing->draft, trial->ids[0], axes), wide);
+    index = wide == MDF_DTYPE_FLOAT64 ? compose_apply(composing, MDF_ELEMENT(truncated), index, 0) : index;
+    number = compose_row(composing, wide, MDF_DTYPE_INT64, &depth, 1, DRAFT_NO_AXIS);
+    index = compose_select(composing, compose_apply(composing, MDF_ELEMENT(less), index, compose_number(composing, wide, 0)),
                            compose_apply(composing, MDF_ELEMENT(add), index, number), index);
-    number = compose_count(composing, (size_t)depth, composing->axes[at]);
+    number = draft_count(composing->lowering, composing->draft, wide, (size_t)depth, composing->axes[at]);
     number = compose_apply(composing, MDF_ELEMENT(equal), index, number);
     for (d = 0; d < 2; d++) {
         view.first = (int64_t)d;
