@@ -1,5 +1,6 @@
 /* lower_halves.c - for C source: calls on float16 and bfloat16, which C has no arithmetic for. Of a kernel that computes in
- * float32 and rounds once it is the call of the same operator on what its inputs are in float32, whose results are rounded.
+ * float32, or float64, and rounds once it is the call of the same operator on what its inputs are in that type, whose results are
+ * rounded.
  * Elements that are only moved or chosen stay as they are; folds are nests, which round totals (lower_nest.c). Each is taken
  * where it gives the bits of the kernel on the examples. See trial.h. */
 #include "functions/kernel/move.h"
@@ -30,7 +31,13 @@ static bool has_half_results(const struct trial *trial)
     return i < trial->source->n_outputs;
 }
 
-/* ------------------------------------------------------------------ a call in float32 */
+/* ------------------------------------------------------------------ a call in a wider type */
+
+/* float64 where a kernel computes in that what it rounds to a half. */
+static mdf_dtype wide_dtype(const struct trial *trial)
+{
+    return trial->trace.works_in == MDF_DTYPE_FLOAT64 && has_half_results(trial) ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
+}
 
 /* The same call of values in slots from 0 on, whose results are in those behind; NULL: memory was refused. */
 static struct mdf_code_call *make_wide_call(struct lowering *lowering, const struct trial *trial)
@@ -66,7 +73,7 @@ static bool bind_wide_inputs(struct lowering *lowering, struct scope *own, const
         mdf_lowered_id id = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
 
         if (id != MDF_LOWERED_NONE && is_half_array(trial->effective[i])) {
-            id = lowering_cast(lowering, id, MDF_DTYPE_FLOAT32);
+            id = lowering_cast(lowering, id, wide_dtype(trial));
         }
         if (wide->inputs[i] != MDF_NO_OPERAND && (id == MDF_LOWERED_NONE || !lowering_bind(lowering, own, wide->inputs[i], id))) {
             return false;
@@ -80,7 +87,7 @@ static mdf_lowered_id rounded_result(struct lowering *lowering, const struct tri
 {
     const struct mdf_value *result = &trial->results[output];
 
-    if (id != MDF_LOWERED_NONE && is_half_array(result) && lowering_example(lowering, id)->dtype == MDF_DTYPE_FLOAT32) {
+    if (id != MDF_LOWERED_NONE && is_half_array(result) && lowering_example(lowering, id)->dtype == wide_dtype(trial)) {
         id = lowering_cast(lowering, id, (mdf_dtype)result->dtype);
     }
     return id != MDF_LOWERED_NONE && lowering_has_same_form(lowering_example(lowering, id), result) &&
@@ -169,11 +176,11 @@ static bool meets_wider(const struct trial *trial)
     return trial->trace.n_calls == 1 && trial->trace.loop != NULL && i == trial->trace.n_operands;
 }
 
-/* Whether the kernel makes of the same numbers in float32 the same: in float64 it does where no result is rounded to a half. */
-static bool works_as_in_float32(const struct trial *trial)
+/* Whether the kernel makes of the same numbers in a wider type the same. */
+static bool works_in_wider(const struct trial *trial)
 {
-    return trial->trace.works_in == MDF_DTYPE_FLOAT32 ||
-           ((trial->trace.works_in == MDF_DTYPE_FLOAT64 || meets_wider(trial)) && !has_half_results(trial));
+    return trial->trace.works_in == MDF_DTYPE_FLOAT32 || trial->trace.works_in == MDF_DTYPE_FLOAT64 ||
+           (meets_wider(trial) && !has_half_results(trial));
 }
 
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial)
@@ -195,5 +202,5 @@ bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const
     if (is_cast(trial)) {
         return lower_cast(lowering, scope, trial, taken);
     }
-    return !works_as_in_float32(trial) || !has_half_inputs(trial) || lower_widely(lowering, scope, trial, taken);
+    return !works_in_wider(trial) || !has_half_inputs(trial) || lower_widely(lowering, scope, trial, taken);
 }
