@@ -631,6 +631,17 @@ static uint8_t widen_halves(struct folding *folding, uint8_t in)
     return folding->widens ? draft_cast(folding->draft, in, MDF_DTYPE_FLOAT32) : in;
 }
 
+/* Whole numbers whose places are looked for in a wider type, which has all of them in the same order. */
+static uint8_t widen_whole(struct folding *folding, uint8_t in)
+{
+    mdf_dtype dtype = (mdf_dtype)folding->draft->steps[in].step.dtype;
+
+    return mdf_dtype_kind(dtype) != 'i' && mdf_dtype_kind(dtype) != 'u' ? in
+           : mdf_dtype_bits(dtype) < 32                                 ? draft_cast(folding->draft, in, MDF_DTYPE_INT32)
+           : dtype == MDF_DTYPE_UINT32                                  ? draft_cast(folding->draft, in, MDF_DTYPE_INT64)
+                                                                        : in;
+}
+
 static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, const struct fold_rule *rule)
 {
     const struct mdf_value *operand = trial->effective[0], *result = &trial->results[0];
@@ -646,7 +657,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     register_number = load_operand(&folding, trial->ids[0]);
     register_number = widen_halves(&folding, register_number);
     register_number = rule->of->result != MDF_FOLD_TOTAL
-                          ? find_place(&folding, trial, rule, register_number)
+                          ? find_place(&folding, trial, rule, widen_whole(&folding, register_number))
                           : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
     for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
         bool is_left = (set >> d & 1) == 0;
