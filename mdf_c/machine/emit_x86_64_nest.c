@@ -413,8 +413,9 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
     least = costs[nest->n_axes] = axis_cost(nest, nest->n_axes, 1);
     for (axis = 0; axis < nest->n_axes; axis++) {
         unsigned lanes = most_lanes(nest, axis, 32 / width);
+        double filled = nest->extents[axis] < lanes ? (double)nest->extents[axis] : (double)lanes;
 
-        costs[axis] = lanes > 1 ? axis_cost(nest, axis, lanes) : INFINITY;
+        costs[axis] = lanes > 1 ? axis_cost(nest, axis, filled) : INFINITY;
         least = costs[axis] < least ? costs[axis] : least;
     }
     for (axis = 0; axis < nest->n_axes; axis++) {
