@@ -112,6 +112,28 @@ static struct range range_of_sum(struct range a, struct range b)
                : unknown;
 }
 
+static struct range range_of_product(struct range a, struct range b)
+{
+    return is_between(a, 0, INT32_MAX) && is_between(b, 0, INT32_MAX) ? (struct range){a.least * b.least, a.most * b.most}
+                                                                      : unknown;
+}
+
+/* Of what a nest of one point loads from 0, 1, 2, ...: the index, which is one of that. */
+static struct range range_of_loaded(const struct emission *emission, const struct mdf_lowered_nest *nest, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && emission_is_point(emission->lowered, nest); i++) {
+        const struct mdf_nest_step *load = &nest->steps[nest->steps[i].in[0]];
+
+        if (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id && load->kind == MDF_NEST_LOAD &&
+            mdf_nest_loads_its_index(emission->lowered, load)) {
+            return (struct range){0, load->view.at_limit - 1};
+        }
+    }
+    return unknown;
+}
+
 /* Of an int64, what can be told from constants, loops' numbers, and a few ops on them. */
 static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
 {
@@ -134,8 +156,11 @@ static struct range range_of(const struct emission *emission, mdf_lowered_id id,
     if (op->code == MDF_LOWERED_COPY) {
         return range_of(emission, op->in[0], n_steps - 1);
     }
-    if (op->code != MDF_LOWERED_ADD && op->code != MDF_LOWERED_SUBTRACT && op->code != MDF_LOWERED_REMAINDER &&
-        op->code != MDF_LOWERED_FLOOR_REMAINDER && op->code != MDF_LOWERED_SELECT) {
+    if (op->code == MDF_LOWERED_NEST) {
+        return range_of_loaded(emission, op->of.nest, id);
+    }
+    if (op->code != MDF_LOWERED_ADD && op->code != MDF_LOWERED_SUBTRACT && op->code != MDF_LOWERED_MULTIPLY &&
+        op->code != MDF_LOWERED_REMAINDER && op->code != MDF_LOWERED_FLOOR_REMAINDER && op->code != MDF_LOWERED_SELECT) {
         return unknown;
     }
     a = range_of(emission, op->in[op->n_in - 2], n_steps - 1);
@@ -145,6 +170,9 @@ static struct range range_of(const struct emission *emission, mdf_lowered_id id,
     }
     if (op->code == MDF_LOWERED_ADD) {
         return range_of_sum(a, b);
+    }
+    if (op->code == MDF_LOWERED_MULTIPLY) {
+        return range_of_product(a, b);
     }
     if (op->code == MDF_LOWERED_SUBTRACT) {
         return b.least == INT64_MIN ? unknown : range_of_sum(a, (struct range){-b.most, -b.least});

@@ -185,44 +185,6 @@ Test(dumps, softmaxes_in_loops)
     cr_expect(strstr(text, "call Softmax") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
-/* An index of which it is known before between which numbers it is, is not asked (83 f8 05: compare with 5). */
-Test(dumps, known_places)
-{
-    const char *place = cli_call("mdf-run tests/data/dumps/known_places.yaml --dump machine")->output;
-    size_t n = 0;
-
-    for (; (place = strstr(place, "83 f8 05")) != NULL; place++) {
-        n++;
-    }
-    cr_expect_lt(n, 20, "%zu", n);
-    expect_same_ways("tests/data/dumps/known_places.yaml", false);
-}
-
-/* Nor is the number of a run asked where the number of runs is known to be small; and numbers that are copies are not copied. */
-Test(dumps, numbers_of_inner_runs)
-{
-    const char *model = "tests/data/dumps/inner_runs.yaml";
-    const char *place = cli_call("mdf-run %s --dump machine | tr -d '\\n' | sed 's/  [0-9a-f]*  / /g'", model)->output;
-    size_t n = 0;
-
-    for (; (place = strstr(place, "07 0f 83")) != NULL; place++) { /* compare with 7, jump if it is not below */
-        n++;
-    }
-    cr_expect_eq(n, 0, "%zu", n);
-    expect_same_ways(model, false);
-    cr_expect(strstr(cli_call("mdf-run %s --dump lowered | sed 's/  ;.*//'", model)->output, "[1] = copy") == NULL);
-}
-
-/* Sums that a function is called on, and that its results meet, are made in front of the call only. */
-Test(dumps, sums_in_front_of_calls)
-{
-    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/summed_calls.yaml --dump machine | "
-                                                 "sed -n '/^nest over 16, 4/,/^[a-z]/p' | grep -c '^ '");
-
-    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT32) || atoi(outcome->output) < 80, "%s lines", outcome->output);
-    expect_same_ways("tests/data/dumps/summed_calls.yaml", true);
-}
-
 /* A state that a loop of the body leaves in its stack is not where the state around it lies: the form held otherwise, and was not
  * taken. */
 Test(dumps, states_left_in_stacks)

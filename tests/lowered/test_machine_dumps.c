@@ -1,0 +1,69 @@
+/* test_machine_dumps.c - what is not in the machine code that mdf-run --dump shows: indices are not asked of which it is known
+ * before between which numbers they are, and nothing is computed twice or copied needlessly. Results are as by --plain. */
+#include "mdf_c/machine/emit.h"
+#include "tests/support/cli_calls.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(machine_dumps, .init = cli_set_up, .fini = cli_tear_down);
+
+/* How often the code of a model has these bytes, which may go on from one line to the next. */
+static size_t count_bytes(const char *model, const char *bytes)
+{
+    const char *at = cli_call("mdf-run %s -n 4 --dump machine | tr -d '\\n' | sed 's/  [0-9a-f]*  / /g'", model)->output;
+    size_t n = 0;
+
+    for (; (at = strstr(at, bytes)) != NULL; at++) {
+        n++;
+    }
+    return n;
+}
+
+static void expect_plain(const char *model)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run %s -n 4 --typed --plain -o %s/plain.json", model, cli_folder);
+
+    cr_assert_eq(outcome->exit_status, 0, "%s", outcome->errors);
+    outcome = cli_call("mdf-run %s -n 4 --typed -o %s/way.json && cmp %s/plain.json %s/way.json", model, cli_folder, cli_folder,
+                       cli_folder);
+    cr_expect_eq(outcome->exit_status, 0, "%s: %s%s", model, outcome->output, outcome->errors);
+}
+
+/* Remainders, limits, numbers of runs (83 f8 05: compare with 5). */
+Test(machine_dumps, known_places)
+{
+    size_t n = count_bytes("tests/data/dumps/known_places.yaml", "83 f8 05");
+
+    cr_expect_lt(n, 20, "%zu", n);
+    expect_plain("tests/data/dumps/known_places.yaml");
+}
+
+/* The number of a run where the number of runs is known to be below 7 (compare with 7, jump if it is not below); numbers that are
+ * copies are not copied. */
+Test(machine_dumps, numbers_of_inner_runs)
+{
+    const char *model = "tests/data/dumps/inner_runs.yaml";
+
+    cr_expect_eq(count_bytes(model, "07 0f 83"), 0);
+    cr_expect(strstr(cli_call("mdf-run %s --dump lowered | sed 's/  ;.*//'", model)->output, "[1] = copy") == NULL);
+    expect_plain(model);
+}
+
+/* A place among 12 that is made of two indices, each of which has been asked. */
+Test(machine_dumps, places_of_two_indices)
+{
+    cr_expect_eq(count_bytes("tests/data/dumps/boxes.yaml", "f8 0c 0f 83"), 0);
+    expect_plain("tests/data/dumps/boxes.yaml");
+}
+
+/* Sums that a function is called on, and that its results meet, are made in front of the call only. */
+Test(machine_dumps, sums_in_front_of_calls)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/summed_calls.yaml --dump machine | "
+                                                 "sed -n '/^nest over 16, 4/,/^[a-z]/p' | grep -c '^ '");
+
+    cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_FLOAT32) || atoi(outcome->output) < 80, "%s lines", outcome->output);
+    expect_plain("tests/data/dumps/summed_calls.yaml");
+}
