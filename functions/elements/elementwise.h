@@ -18,6 +18,10 @@ enum { MDF_MAX_OPERANDS = 3 };
 typedef bool (*mdf_loop)(void *target, const void *const operands[], const size_t steps[], size_t n, const void *settings);
 /* The same loop, without asking in each call which vectors the processor has: for code that is made for this one. */
 mdf_loop mdf_loop_here(mdf_loop loop);
+/* What such a loop does with one element, of each operand: NUMBER (*)(NUMBER a, NUMBER b, const void *settings), where NUMBER is
+ * float or double; of one operand `b` is not looked at. NULL: there is none. */
+typedef void (*mdf_number_function)(void);
+mdf_number_function mdf_number_here(mdf_loop loop);
 
 enum mdf_result_type {
     MDF_RESULT_SAME, /* the operands' type */

@@ -420,13 +420,38 @@ static void emit_function(struct emission *emission, const struct mdf_lowered_op
     emission_finish(emission, op->out, SCRATCH_REAL);
 }
 
+/* The function of one element. */
+static void emit_number(struct emission *emission, const struct mdf_lowered_op *op, mdf_number_function number)
+{
+    const void *function;
+    size_t i;
+
+    memcpy(&function, &number, sizeof function);
+    for (i = op->n_in; i-- > 0;) {
+        emission_load_real(emission, op->in[i], op->n_in == 1 ? 0 : (uint8_t)(SECOND_SCRATCH_REAL - i));
+    }
+    for (i = 0; i < op->n_in && op->n_in > 1; i++) {
+        emission_move_real(emission, (uint8_t)i, (uint8_t)(SECOND_SCRATCH_REAL - i));
+    }
+    assemble_move_address(emission->assembler, RDI, op->loop_settings);
+    emission_call(emission, function);
+    emission_move_real(emission, SCRATCH_REAL, 0);
+    emission_restore(emission);
+    emission_finish(emission, op->out, SCRATCH_REAL);
+}
+
 /* The loop over elements, for one. */
 static void emit_elements(struct emission *emission, const struct mdf_lowered_op *op)
 {
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
     struct assembler *assembler = emission->assembler;
+    mdf_number_function number = mdf_number_here(op->loop);
     size_t i;
 
+    if (number != NULL) {
+        emit_number(emission, op, number);
+        return;
+    }
     for (i = 0; i < op->n_in; i++) {
         emission_publish(emission, op->in[i]);
     }

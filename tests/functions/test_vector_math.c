@@ -165,6 +165,38 @@ static void spread(const struct function *function, uint64_t first, double *x)
 
 enum { N_SPREAD = 50 * N }; /* of float32, those are spread over all */
 
+/* What a function makes of a single number, of any bits, is what its loop makes of it. */
+static void check_number(const struct function *function, uint64_t bits)
+{
+    mdf_number_function number = mdf_vector_math()->numbers[function->loop];
+    double x, y = 0, alone = 0;
+    float single, alone_single;
+
+    memcpy(&x, &bits, sizeof x);
+    mdf_vector_math()->loops[function->loop](&y, (const void *[]){&x}, (const size_t[]){1}, 1, NULL);
+    if (function->is_double) {
+        alone = ((double (*)(double, double, const void *))number)(x, 1, NULL);
+    } else {
+        memcpy(&single, &bits, sizeof single);
+        alone_single = ((float (*)(float, float, const void *))number)(single, 1, NULL);
+        memcpy(&alone, &alone_single, sizeof alone_single);
+    }
+    cr_assert_eq(memcmp(&y, &alone, sizeof y), 0, "%s of %#llx", function->name, (unsigned long long)bits);
+}
+
+Test(vector_math, numbers)
+{
+    uint64_t bits = 1;
+    size_t i, k;
+
+    for (i = 0; i < sizeof functions / sizeof *functions; i++) {
+        for (k = 0; k < 4000; k++) {
+            bits = bits * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            check_number(&functions[i], bits ^ bits >> 29);
+        }
+    }
+}
+
 Test(vector_math, errors_stay_within_their_bounds)
 {
     double x[N], y[N];

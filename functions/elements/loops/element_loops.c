@@ -31,6 +31,16 @@ mdf_loop mdf_loop_here(mdf_loop loop)
     return loop;
 }
 
+mdf_number_function mdf_number_here(mdf_loop loop)
+{
+#define VECTORS(id, kind, n_operands, ...)                                 \
+    if (loop == SUFFIX_##kind(mdf_element_##id)) {                         \
+        return mdf_vector_math()->numbers[MDF_VECTORS_##id##_##kind];      \
+    }
+#include "functions/elements/elements.def"
+    return NULL;
+}
+
 /* What a magnitude is added to so that no place is left for a fraction; larger ones have none, NaN and infinity stay. */
 #define WITHOUT_FRACTION (sizeof(ELEMENT) == 4 ? (ELEMENT)0x1p23 : (ELEMENT)0x1p52)
 

@@ -20,6 +20,7 @@ enum { MDF_EXP_SUM_PARTS = 16 }; /* of exp_sum: element i in part i % 16, whatev
 
 struct mdf_vector_math {
     mdf_loop loops[MDF_VECTORS_COUNT]; /* of elements.def; `target` may be an operand */
+    mdf_number_function numbers[MDF_VECTORS_COUNT];
     /* y = exp(x - shift), if y is not NULL (it may be x), where shift is the largest x, at least of those that are not NaN;
      * returns the sum of these, in an order that depends on n alone. */
     double (*exp_sum)(size_t n, const float *x, float shift, float *y);

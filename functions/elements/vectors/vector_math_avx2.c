@@ -27,6 +27,8 @@
 #define ANY(mask) (_mm256_movemask_ps((__m256)(mask)) != 0)
 #define WIDENED(x) _mm256_cvtps_pd(_mm_loadu_ps(x))
 #define FLOAT64_NAME(x) x##_avx2_float64
+#define NUMBER_NAME(x) x##_avx2_few
+#define NUMBER_FLOAT64_NAME(x) x##_avx2_few_float64
 #define MATH
 #include "functions/elements/vectors/vector_math.inc"
 #endif

@@ -21,6 +21,17 @@
 #define VECTORS(id, kind, n_operands, ...) LOOP_IN(id, plain, kind) LOOP_IN(id, avx2, kind) LOOP_IN(id, avx512, kind)
 #include "functions/elements/elements.def"
 #undef LOOP_IN
+
+/* The functions of single numbers. */
+#define NUMBER_FLOAT32 float
+#define NUMBER_FLOAT64 double
+#define NUMBER_IN(id, vectors, kind) \
+    NUMBER_##kind NAME_##kind(mdf_##id##_number##_##vectors)(NUMBER_##kind, NUMBER_##kind, const void *);
+#define VECTORS(id, kind, n_operands, ...) NUMBER_IN(id, plain, kind) NUMBER_IN(id, avx2_few, kind)
+#include "functions/elements/elements.def"
+#undef NUMBER_IN
+#undef NUMBER_FLOAT32
+#undef NUMBER_FLOAT64
 #undef NAME_FLOAT32
 #undef NAME_FLOAT64
 

@@ -6,5 +6,7 @@
 #define NAME(x) x##_plain
 #define LANES 4
 #define FLOAT64_NAME(x) x##_plain_float64
+#define NUMBER_NAME(x) x##_plain
+#define NUMBER_FLOAT64_NAME(x) x##_plain_float64
 #define MATH
 #include "functions/elements/vectors/vector_math.inc"
