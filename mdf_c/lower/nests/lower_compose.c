@@ -398,16 +398,18 @@ static uint8_t soften(struct composing *composing, const struct lines *lines, ui
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     bool is_vector = dtype == MDF_DTYPE_FLOAT32 && lines->is_adjacent;
     uint8_t compared = composing->lowering->is_for_source ? x : without_nan(composing, x, lines->axis);
-    uint8_t shifted, power, sum;
+    uint8_t shifted, power, sum, share;
 
     shifted = compose_apply(composing, MDF_ELEMENT(subtract), x, fold_line(composing, lines, MDF_NEST_MAXIMUM, compared, 1));
     power = compose_apply(composing, MDF_ELEMENT(exponential), shifted, 0);
     sum =
         fold_line(composing, lines, MDF_NEST_SUM, draft_cast(draft, power, MDF_DTYPE_FLOAT64), is_vector ? MDF_EXP_SUM_PARTS : 1);
-    return is_log ? compose_apply(composing, MDF_ELEMENT(subtract), shifted,
-                                  draft_cast(draft, compose_apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype))
-                  : compose_apply(composing, MDF_ELEMENT(multiply), power,
-                                  draft_cast(draft, compose_apply(composing, MDF_ELEMENT(reciprocal), sum, 0), dtype));
+    if (is_log) {
+        return compose_apply(composing, MDF_ELEMENT(subtract), shifted,
+                             draft_cast(draft, compose_apply(composing, MDF_ELEMENT(logarithm), sum, 0), dtype));
+    }
+    share = compose_apply(composing, MDF_ELEMENT(divide), compose_number(composing, MDF_DTYPE_FLOAT64, 1), sum);
+    return compose_apply(composing, MDF_ELEMENT(multiply), power, draft_cast(draft, share, dtype));
 }
 
 static mdf_lowered_id add_softmax(struct composing *composing)
