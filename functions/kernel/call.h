@@ -114,8 +114,8 @@ struct mdf_threads *mdf_threads_new(struct mdf_memory *memory);
 void mdf_threads_free(struct mdf_threads *threads, struct mdf_memory *memory);
 
 /* Calls `work(context, first, last)` for ranges that cover [0, n), on up to n_threads threads where n * cost_per_item (in rough
- * nanoseconds) is worth it. The result does not depend on the number of threads. False: the evaluation should stop, and ranges
- * were left out; who only fills outputs need not look, as for mdf_should_stop. */
+ * nanoseconds) is worth it. The caller's begins with item 0. The result does not depend on the number of threads. False: the
+ * evaluation should stop, and ranges were left out; who only fills outputs need not look, as for mdf_should_stop. */
 bool mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                       void (*work)(void *work_context, size_t first, size_t last), void *work_context);
 /* The same without leaving out any: for what is kept after the call. */

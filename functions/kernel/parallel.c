@@ -21,9 +21,10 @@ enum { MAX_THREADS = 64, LOOKS = 4000 /* before a thread sleeps: some 100 micros
  * stopped. Nor does it take less, which would be lost on fetching it. */
 static const double longest_range_ns = 5e6, shortest_range_ns = 1e3;
 
-/* A range is this part of what a thread would have if all that is left were shared: the first ones are long, and the last ones so
- * short that threads end together. */
-enum { RANGES_OF_SHARE = 3, LONGEST_GRAIN = 64 };
+/* Each thread has a part of the items of its own, the same one for jobs of one size, so that what it wrote is still near when it
+ * is read. It takes a third of what is left there, again and again: the last ranges are so short that threads end together. Who
+ * has done his part goes on with those of others. */
+enum { RANGES_OF_REST = 3, LONGEST_GRAIN = 64, LINE_BYTES = 64 };
 
 /* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS };
@@ -33,13 +34,19 @@ static const int64_t looks_for_work_ns = 1000000;
  * worth so much time saved, and about so much it takes to start and to end one: by this work, or together with work before it. */
 static const double awake_ns = 4e3, waking_ns = 25e3, starting_ns = 2.5e5;
 
+/* The part of a thread. */
+struct part {
+    _Alignas(LINE_BYTES) atomic_size_t next;
+    size_t end;
+    atomic_bool is_taken;
+};
+
 struct job {
     void (*work)(void *work_context, size_t first, size_t last);
     void *work_context;
     size_t n, n_threads, n_shortest, n_longest; /* items; of a range */
     struct mdf_stop *stop;                      /* NULL: it is done to its end */
-    atomic_size_t next;
-    atomic_size_t n_joined;
+    struct part parts[MAX_THREADS];             /* n_threads of them */
 };
 
 struct mdf_threads {
@@ -49,7 +56,8 @@ struct mdf_threads {
     atomic_bool is_waited_for; /* the caller sleeps until none is inside */
     atomic_bool is_ending;
     atomic_size_t n_asleep;
-    pthread_mutex_t lock; /* of those who sleep, and who wake them */
+    atomic_size_t n_begun; /* helpers that have their number */
+    pthread_mutex_t lock;  /* of those who sleep, and who wake them */
     pthread_cond_t posted, left;
     double missed_ns;  /* that more helpers would have saved */
     int64_t missed_at; /* the last time that they would, in nanoseconds */
@@ -62,7 +70,7 @@ struct mdf_threads {
 /* Items of the next range, of those that are left. */
 static size_t items_of_range(const struct job *job, size_t n_left)
 {
-    size_t n = n_left / (job->n_threads * RANGES_OF_SHARE), grain = 1;
+    size_t n = n_left / RANGES_OF_REST, grain = 1;
 
     n = n < job->n_longest ? n : job->n_longest;
     n = n > job->n_shortest ? n : job->n_shortest;
@@ -73,17 +81,38 @@ static size_t items_of_range(const struct job *job, size_t n_left)
     return n < n_left ? n : n_left;
 }
 
-static void run(struct job *job)
+static void run_part(const struct job *job, struct part *part)
 {
-    size_t first = atomic_load_explicit(&job->next, memory_order_relaxed), n;
+    size_t first = atomic_load_explicit(&part->next, memory_order_relaxed), n;
 
-    while (first < job->n && !mdf_stop_heed(job->stop)) {
-        n = job->n_threads > 1 || job->n_longest < job->n ? items_of_range(job, job->n - first) : job->n;
-        if (atomic_compare_exchange_weak_explicit(&job->next, &first, first + n, memory_order_relaxed, memory_order_relaxed)) {
+    while (first < part->end && !mdf_stop_heed(job->stop)) {
+        n = items_of_range(job, part->end - first);
+        if (atomic_compare_exchange_weak_explicit(&part->next, &first, first + n, memory_order_relaxed, memory_order_relaxed)) {
             job->work(job->work_context, first, first + n);
-            first = atomic_load_explicit(&job->next, memory_order_relaxed);
+            first = atomic_load_explicit(&part->next, memory_order_relaxed);
         }
     }
+}
+
+/* What the thread that has part number `own` does of a job. */
+static void run(struct job *job, size_t own)
+{
+    for (size_t i = 0; i < job->n_threads; i++) {
+        run_part(job, &job->parts[(own + i) % job->n_threads]);
+    }
+}
+
+/* A part that nobody has: the one of this number, or another; SIZE_MAX: there is none. */
+static size_t take_part(struct job *job, size_t number)
+{
+    for (size_t i = 0; i < job->n_threads; i++) {
+        size_t part = (number + i) % job->n_threads;
+
+        if (!atomic_exchange_explicit(&job->parts[part].is_taken, true, memory_order_relaxed)) {
+            return part;
+        }
+    }
+    return SIZE_MAX;
 }
 
 /* Waits for a job, or the end, after `n_jobs` of them. */
@@ -105,14 +134,16 @@ static void wait_for_job(struct mdf_threads *threads, size_t n_jobs)
 }
 
 /* Helps with the job that there is, if it wants one more. */
-static void join_job(struct mdf_threads *threads)
+static void join_job(struct mdf_threads *threads, size_t number)
 {
     struct job *job;
+    size_t part;
 
     atomic_fetch_add(&threads->n_inside, 1);
     job = atomic_load(&threads->job);
-    if (job != NULL && atomic_fetch_add_explicit(&job->n_joined, 1, memory_order_relaxed) + 1 < job->n_threads) {
-        run(job);
+    part = job != NULL ? take_part(job, number) : SIZE_MAX;
+    if (part != SIZE_MAX) {
+        run(job, part);
     }
     if (atomic_fetch_sub(&threads->n_inside, 1) == 1 && atomic_load(&threads->is_waited_for)) {
         pthread_mutex_lock(&threads->lock);
@@ -124,12 +155,12 @@ static void join_job(struct mdf_threads *threads)
 static void *help(void *argument)
 {
     struct mdf_threads *threads = argument;
-    size_t n_jobs = 0; /* one that is started may find a job */
+    size_t n_jobs = 0, number = 1 + atomic_fetch_add(&threads->n_begun, 1); /* one that is started may find a job */
 
     while (!atomic_load(&threads->is_ending)) {
         wait_for_job(threads, n_jobs);
         n_jobs = atomic_load(&threads->n_jobs);
-        join_job(threads);
+        join_job(threads, number);
     }
     return NULL;
 }
@@ -295,20 +326,36 @@ static size_t items_in(double ns, double cost_per_item_ns, size_t n)
     return n_items >= (double)n ? n : n_items >= 1 ? (size_t)n_items : 1;
 }
 
+/* Where part number i ends: at a multiple of some items, where there are many. */
+static size_t end_of_part(const struct job *job, size_t i)
+{
+    size_t n = job->n / job->n_threads, end = n * (i + 1) + job->n % job->n_threads * (i + 1) / job->n_threads;
+
+    return n >= 8 * LONGEST_GRAIN ? end - end % LONGEST_GRAIN : end;
+}
+
 static void run_parallel(const struct mdf_context *context, double cost_per_item_ns, struct job *job)
 {
     job->n_threads = useful_threads(context, job->n, (double)job->n * cost_per_item_ns);
-    job->n_shortest = items_in(shortest_range_ns, cost_per_item_ns, job->n);
     job->n_longest = items_in(longest_range_ns, cost_per_item_ns, job->n);
-    atomic_init(&job->next, 0);
-    atomic_init(&job->n_joined, 0);
     if (job->n_threads <= 1) {
-        run(job);
+        for (size_t first = 0, n; first < job->n && !mdf_stop_heed(job->stop); first += n) {
+            n = job->n_longest < job->n - first ? job->n_longest : job->n - first;
+            job->work(job->work_context, first, first + n);
+        }
         return;
+    }
+    job->n_shortest = items_in(shortest_range_ns, cost_per_item_ns, job->n);
+    for (size_t i = 0; i < job->n_threads; i++) {
+        struct part *part = &job->parts[i];
+
+        atomic_init(&part->next, i == 0 ? 0 : job->parts[i - 1].end);
+        part->end = i + 1 == job->n_threads ? job->n : end_of_part(job, i);
+        atomic_init(&part->is_taken, i == 0);
     }
     context->threads->is_busy = true;
     post(context->threads, job);
-    run(job);
+    run(job, 0);
     finish(context->threads);
     context->threads->is_busy = false;
 }
@@ -316,8 +363,12 @@ static void run_parallel(const struct mdf_context *context, double cost_per_item
 bool mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                       void (*work)(void *work_context, size_t first, size_t last), void *work_context)
 {
-    struct job job = {.work = work, .work_context = work_context, .n = n, .stop = context->stop};
+    struct job job;
 
+    job.work = work;
+    job.work_context = work_context;
+    job.n = n;
+    job.stop = context->stop;
     run_parallel(context, cost_per_item_ns, &job);
     return !mdf_should_stop(context);
 }
@@ -325,7 +376,11 @@ bool mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_p
 void mdf_parallel_for_all(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                           void (*work)(void *work_context, size_t first, size_t last), void *work_context)
 {
-    struct job job = {.work = work, .work_context = work_context, .n = n};
+    struct job job;
 
+    job.work = work;
+    job.work_context = work_context;
+    job.n = n;
+    job.stop = NULL;
     run_parallel(context, cost_per_item_ns, &job);
 }

@@ -1,7 +1,7 @@
 /* lowered_concurrent.c - two loops at the same time, each by its machine code. See lowered.h.
  *
- * Memory is made for both before any of them begins: what they do then allocates nothing. A thread takes the first loop before
- * another one, or the same, takes the second, so the second never waits for a loop that nobody runs. */
+ * Memory is made for both before any of them begins: what they do then allocates nothing. The caller's thread begins with
+ * the first loop, so the second never waits for a loop that nobody runs. */
 #include "functions/kernel/call.h"
 #include "mdf_c/base/processor.h"
 #include "mdf_c/lowered/code_price.h"
