@@ -22,7 +22,7 @@ enum {
     FAR_PLANES = 100 << 10,   /* bytes of planes that do not stay there either */
     NEAR_WEIGHTS = 640 << 10, /* bytes that stay in the second-level cache */
     NEAR_SUMS = 512 << 10,
-    TASKS_PER_THREAD = 4
+    TASKS_PER_THREAD = 8
 };
 
 /* Rough times, to judge what is worth a thread: of one multiplication and addition, of an element laid out or packed. */
@@ -54,8 +54,8 @@ struct job {
     struct mdf_tile_part point_part;
     size_t n_panels, n_packed; /* of a group: panels; elements packed */
     char *packed, *laid_out;
-    size_t n_panel_blocks, n_vector_blocks; /* of nearly one size */
-    char *met; /* pairs of vectors go through all panels: room for what they meet, by tasks; or NULL */
+    size_t n_vector_blocks; /* of nearly one size */
+    char *met;              /* pairs of vectors go through all panels: room for what they meet, by tasks; or NULL */
     size_t n_met;
     const char *x; /* of the batch */
     char *y;
@@ -323,7 +323,7 @@ static void lay_out_planes(void *context, size_t first, size_t last)
     }
 }
 
-/* Cuts the tiles of a group into tasks, some for each thread: by panels, or by vectors where panels are few. */
+/* Cuts the tiles of a group into tasks, some for each thread: a panel times a block of vectors, or all panels, by pairs. */
 static void plan_blocks(struct job *job, size_t n_threads)
 {
     size_t n_copies = job->padded.is_dense ? job->padded.n_last_phases : 1;
@@ -332,16 +332,12 @@ static void plan_blocks(struct job *job, size_t n_threads)
     size_t n_blocks = mdf_divide_up(n_pairs * n_met, MET_BYTES), n_tasks = n_threads > 1 ? n_threads * TASKS_PER_THREAD : 1;
 
     n_tasks = mdf_divide_up(n_tasks, job->tiles->n_groups);
-    n_blocks = n_blocks < n_pairs ? n_blocks : n_pairs;
-    job->n_panel_blocks = 1;
     if (go_by_pairs(job)) {
-        n_blocks = n_tasks < n_pairs ? n_tasks : n_pairs;
-    } else if (job->n_panels >= n_tasks) {
-        job->n_panel_blocks = n_tasks;
-    } else if (n_blocks < n_tasks) {
-        n_blocks = n_tasks < n_pairs ? n_tasks : n_pairs;
+        n_blocks = n_tasks;
+    } else if (n_blocks * job->n_panels < n_tasks) {
+        n_blocks = mdf_divide_up(n_tasks, job->n_panels);
     }
-    job->n_vector_blocks = n_blocks;
+    job->n_vector_blocks = mdf_least(n_blocks, n_pairs);
 }
 
 /* Where block number `block` of `n_blocks` begins, of `n` things. */
@@ -498,21 +494,20 @@ static void run_pairs(const struct job *job, size_t block)
     }
 }
 
-/* A block of panels of a group's weights times a block of vectors. */
-static void run_block(const struct job *job, size_t group, size_t panel_block, size_t vector_block)
+/* The panels [first, last) of a group's weights times a block of vectors. */
+static void run_block(const struct job *job, size_t group, size_t vector_block, size_t first, size_t last)
 {
     const struct mdf_convolution *tiles = job->tiles;
     size_t size = job->size_bytes, n_pairs = mdf_divide_up(job->n_vectors, 2);
-    size_t last_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block + 1);
     size_t first_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block);
     size_t last_vector = 2 * begin_of(n_pairs, job->n_vector_blocks, vector_block + 1);
     const char *packed = job->packed + group * job->n_packed * size;
     struct mdf_tile tile = job->tile;
-    size_t first_panel = begin_of(job->n_panels, job->n_panel_blocks, panel_block), n_pointed = first_panel;
+    size_t n_pointed = first;
 
-    last_vector = last_vector < job->n_vectors ? last_vector : job->n_vectors;
+    last_vector = mdf_least(last_vector, job->n_vectors);
     tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
-    for (size_t panel = first_panel; panel < last_panel; panel++) {
+    for (size_t panel = first; panel < last; panel++) {
         size_t output = panel * job->kernels->rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
         double starts[MAX_LANES] = {0}; /* of any type */
@@ -521,26 +516,30 @@ static void run_block(const struct job *job, size_t group, size_t panel_block, s
         run_panel(job, tile, group, packed + output * tile.n_channels * tile.n_taps * size, starts, n_rows, n_outputs,
                   first_vector, last_vector, job->y + channel * job->n_windows * size);
         if (job->points.n_parts > 0 && last_vector == job->n_vectors &&
-            (panel + 1 == last_panel || panel + 1 - n_pointed == panels_at_once(job))) {
+            (panel + 1 == last || panel + 1 - n_pointed == panels_at_once(job))) {
             run_points(job, tile, group, n_pointed, panel + 1);
             n_pointed = panel + 1;
         }
     }
 }
 
+/* Tasks [first, last): the panels of a block of vectors follow each other, and so do the blocks of a group. */
 static void run_tasks(void *context, size_t first, size_t last)
 {
     const struct job *job = context;
-    size_t n_blocks = job->n_panel_blocks * job->n_vector_blocks;
 
-    for (size_t task = first; task < last; task++) {
-        size_t block = task % n_blocks;
+    for (size_t task = first, n; task < last; task += n) {
+        size_t block = task / job->n_panels, panel = task % job->n_panels;
 
-        if (job->met != NULL) {
-            run_pairs(job, block);
-            continue;
-        }
-        run_block(job, task / n_blocks, block / job->n_vector_blocks, block % job->n_vector_blocks);
+        n = mdf_least(job->n_panels - panel, last - task);
+        run_block(job, block / job->n_vector_blocks, block % job->n_vector_blocks, panel, panel + n);
+    }
+}
+
+static void run_tasks_by_pairs(void *context, size_t first, size_t last)
+{
+    for (size_t block = first; block < last; block++) {
+        run_pairs(context, block);
     }
 }
 
@@ -568,7 +567,7 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
     if (go_by_pairs(&job) && !prepare_met(workspace, &job)) {
         return false;
     }
-    n_tasks = tiles->n_groups * job.n_panel_blocks * job.n_vector_blocks;
+    n_tasks = tiles->n_groups * job.n_vector_blocks * (job.met != NULL ? 1 : job.n_panels);
     for (size_t batch = 0; batch < tiles->n_batches; batch++) {
         double n_sums = (double)n_channels * (double)tiles->group_outputs * (double)job.n_windows;
 
@@ -580,7 +579,8 @@ bool mdf_conv_tiles_run(struct mdf_workspace *workspace, const struct mdf_convol
         } else if (!tiles->is_pointwise) {
             mdf_parallel_for(context, n_channels, move_ns * (double)job.padded.n_plane, lay_out_planes, &job);
         }
-        mdf_parallel_for(context, n_tasks, multiply_ns * n_sums * (double)job.tile.n_taps / (double)n_tasks, run_tasks, &job);
+        mdf_parallel_for(context, n_tasks, multiply_ns * n_sums * (double)job.tile.n_taps / (double)n_tasks,
+                         job.met != NULL ? run_tasks_by_pairs : run_tasks, &job);
         job.x += n_channels * tiles->taps->array_size * job.size_bytes;
         job.y += tiles->n_groups * tiles->group_outputs * job.n_windows * job.size_bytes;
     }
