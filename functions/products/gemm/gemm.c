@@ -18,11 +18,12 @@ enum {
     MAX_COLUMNS = 32,          /* of a tile */
 
     SLACK_ROWS = 8, /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
-    MAX_SLOTS = 64
+    MAX_SLOTS = 64,
+    TASKS_PER_THREAD = 8
 };
 
 /* Rough time of one multiplication and addition, to judge what is worth a thread. */
-static const double multiply_ns = 0.04;
+static const double multiply_ns = 0.025;
 
 /* A part of C. */
 struct range {
@@ -262,8 +263,9 @@ struct packed_job {
     size_t n_block, n_column_blocks;   /* columns of a block of B */
     size_t n_row_panels, n_row_blocks; /* panels of A of one task */
     size_t n_slots, slot_bytes;
-    char *packed;  /* A, to be packed here */
-    const char *a; /* packed; NULL: its rows are taken as they lie */
+    atomic_bool *is_taken; /* of each slot, as many as threads may want at once */
+    char *packed;          /* A, to be packed here */
+    const char *a;         /* packed; NULL: its rows are taken as they lie */
     char *slots;
     mdf_product_locate locate; /* of a batch done whole in each slot */
     const void *locate_context;
@@ -440,43 +442,65 @@ static void multiply_task(const struct packed_job *job, const struct mdf_product
     }
 }
 
+static void give_slots(struct packed_job *job, atomic_bool is_taken[MAX_SLOTS])
+{
+    for (size_t i = 0; i < job->n_slots; i++) {
+        atomic_init(&is_taken[i], false);
+    }
+    job->is_taken = is_taken;
+}
+
+static size_t take_slot(const struct packed_job *job)
+{
+    size_t slot = 0;
+
+    while (atomic_exchange_explicit(&job->is_taken[slot], true, memory_order_acquire)) {
+        slot = slot + 1 < job->n_slots ? slot + 1 : 0;
+    }
+    return slot;
+}
+
+static void return_slot(const struct packed_job *job, size_t slot)
+{
+    atomic_store_explicit(&job->is_taken[slot], false, memory_order_release);
+}
+
 static void run_tasks(void *context, size_t first, size_t last)
 {
     const struct packed_job *job = context;
+    size_t slot = take_slot(job);
 
-    for (size_t slot = first; slot < last; slot++) {
-        size_t n_tasks = job->n_column_blocks * job->n_row_blocks;
-
-        for (size_t task = slot; task < n_tasks && !mdf_should_stop(job->context); task += job->n_slots) {
-            multiply_task(job, job->product, job->batch, job->a, job->slots + slot * job->slot_bytes, task);
-        }
+    for (size_t task = first; task < last && !mdf_should_stop(job->context); task++) {
+        multiply_task(job, job->product, job->batch, job->a, job->slots + slot * job->slot_bytes, task);
     }
+    return_slot(job, slot);
 }
 
 static void run_batches(void *context, size_t first, size_t last)
 {
     const struct packed_job *job = context;
+    size_t slot = take_slot(job);
+    char *room = job->packs_a ? job->slots + slot * job->slot_bytes : NULL;
+    char *b = job->slots + slot * job->slot_bytes + (room == NULL ? 0 : job->n_a * job->product->k * job->type->size_bytes);
+    const char *a = room == NULL ? job->product->packed_a : room;
 
-    for (size_t slot = first; slot < last; slot++) {
-        char *room = job->packs_a ? job->slots + slot * job->slot_bytes : NULL;
-        char *b = job->slots + slot * job->slot_bytes + (room == NULL ? 0 : job->n_a * job->product->k * job->type->size_bytes);
-        const char *a = room == NULL ? job->product->packed_a : room;
+    for (size_t batch = first; batch < last && !mdf_should_stop(job->context); batch++) {
+        struct mdf_product product = *job->product;
 
-        for (size_t batch = slot; batch < job->n_batches && !mdf_should_stop(job->context); batch += job->n_slots) {
-            struct mdf_product product = *job->product;
-
-            job->locate(job->locate_context, batch, &product);
-            if (room != NULL) {
-                pack_panels(job, &product, room, 0, job->n_panels);
-            }
-            for (size_t task = 0; task < job->n_column_blocks * job->n_row_blocks; task++) {
-                multiply_task(job, &product, batch, a, b, task);
-            }
+        job->locate(job->locate_context, batch, &product);
+        if (room != NULL) {
+            pack_panels(job, &product, room, 0, job->n_panels);
+        }
+        for (size_t task = 0; task < job->n_column_blocks * job->n_row_blocks; task++) {
+            multiply_task(job, &product, batch, a, b, task);
         }
     }
+    return_slot(job, slot);
 }
 
-/* Cuts C into tasks of nearly one size, as many for each thread: by columns or, where those are few, by rows too. */
+/* Cuts C into tasks of nearly one size, as many for each thread: by columns or, where those are few, by rows too. Where B is
+ * packed, tasks may be short: by rows, or by columns where rows are few, so that a thread has rows of A, or columns of B, of its
+ * own. */
 static void plan_blocks(struct packed_job *job, size_t n_threads)
 {
     const struct mdf_product *product = job->product;
@@ -485,7 +509,14 @@ static void plan_blocks(struct packed_job *job, size_t n_threads)
 
     job->n_panels = mdf_divide_up(product->m, rows);
     job->n_a = product->m > n_full ? n_full + panel_rows(job, n_full) : n_full;
-    if (n_columns >= 4 * n_threads) {
+    if (n_threads > 1 && product->packed_b != NULL) {
+        size_t n_tasks = n_threads * TASKS_PER_THREAD;
+
+        if (job->n_panels < n_tasks && !is_narrow(job, product)) {
+            n_blocks = n_tasks > n_blocks ? mdf_least(n_tasks, n_columns) : n_blocks;
+        }
+        n_row_blocks = mdf_least(mdf_divide_up(n_tasks, n_blocks), job->n_panels);
+    } else if (n_columns >= 4 * n_threads) {
         n_blocks = mdf_divide_up(n_blocks, n_threads) * n_threads;
     } else {
         n_row_blocks = job->n_panels < n_threads ? job->n_panels : n_threads;
@@ -543,12 +574,14 @@ static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, co
         .context = call->context, .kernels = choose_kernels(product), .type = choose_type(product), .product = product};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
     bool packs_a = product->packed_a == NULL && !takes_rows(&job);
+    atomic_bool is_taken[MAX_SLOTS];
 
     job.batch = batch;
     plan_blocks(&job, n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS);
     n_tasks = job.n_column_blocks * job.n_row_blocks;
     job.n_slots = n_tasks < n_threads ? n_tasks : n_threads;
     job.n_slots = job.n_slots < MAX_SLOTS ? job.n_slots : MAX_SLOTS;
+    give_slots(&job, is_taken);
     if (!make_room(call, scratch, &job, packs_a, false)) {
         return false;
     }
@@ -557,7 +590,7 @@ static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, co
         mdf_parallel_for(call->context, job.n_panels, (double)product->k * (double)job.kernels->rows * 0.5, pack_shared_panels,
                          &job);
     }
-    mdf_parallel_for(call->context, job.n_slots, cost_of(product) / (double)job.n_slots, run_tasks, &job);
+    mdf_parallel_for(call->context, n_tasks, cost_of(product) / (double)n_tasks, run_tasks, &job);
     return true;
 }
 
@@ -572,15 +605,17 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
                              .locate_context = locate_context,
                              .n_batches = n_batches};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1;
+    atomic_bool is_taken[MAX_SLOTS];
 
     plan_blocks(&job, 1);
     n_threads = n_threads < MAX_SLOTS ? n_threads : MAX_SLOTS;
     job.n_slots = n_batches < n_threads ? n_batches : n_threads;
     job.packs_a = product->packed_a == NULL && !takes_rows(&job);
+    give_slots(&job, is_taken);
     if (!make_room(call, scratch, &job, job.packs_a, true)) {
         return false;
     }
-    mdf_parallel_for(call->context, job.n_slots, cost_of(product) * (double)n_batches / (double)job.n_slots, run_batches, &job);
+    mdf_parallel_for(call->context, n_batches, cost_of(product), run_batches, &job);
     return true;
 }
 
