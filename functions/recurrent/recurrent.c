@@ -305,13 +305,26 @@ static void store_states(const struct network *network, size_t direction, size_t
     }
 }
 
-/* Applies `step` to each member that has a step number `i`; afterwards, with `keep`, copies its state to Y. */
-static void step_members(const struct network *network, const struct pass *pass, size_t i, size_t size_bytes, step_function step,
-                         bool keep)
-{
-    size_t n_hidden = network->n_hidden, n_bytes = n_hidden * size_bytes;
+/* A step of all members of the batch. */
+struct stepping {
+    const struct network *network;
+    const struct pass *pass;
+    size_t i, size_bytes;
+    step_function step;
+    bool keeps;
+};
 
-    for (size_t member = 0; member < network->n_batch && !mdf_should_stop(network->context); member++) {
+/* Rough time of a gate of one unit, to judge what is worth a thread. */
+static const double gate_ns = 0.8;
+
+static void step_range(void *context, size_t first, size_t last)
+{
+    const struct stepping *stepping = context;
+    const struct network *network = stepping->network;
+    const struct pass *pass = stepping->pass;
+    size_t n_bytes = network->n_hidden * stepping->size_bytes, i = stepping->i;
+
+    for (size_t member = first; member < last; member++) {
         size_t length = network->lengths != NULL ? (size_t)network->lengths[member] : network->n_steps, at, row, y_row;
 
         if (i >= length) {
@@ -319,13 +332,23 @@ static void step_members(const struct network *network, const struct pass *pass,
         }
         at = pass->is_reverse ? length - 1 - i : i;
         row = network->batch_first ? member * network->n_steps + at : at * network->n_batch + member;
-        step(network, pass, member, network->inputs + row * network->n_gates * n_bytes);
-        if (keep && network->y != NULL) {
+        stepping->step(network, pass, member, network->inputs + row * network->n_gates * n_bytes);
+        if (stepping->keeps && network->y != NULL) {
             y_row = network->batch_first ? (member * network->n_steps + at) * network->n_directions + pass->direction
                                          : (at * network->n_directions + pass->direction) * network->n_batch + member;
             memcpy(network->y + y_row * n_bytes, (const char *)pass->hidden + member * n_bytes, n_bytes);
         }
     }
+}
+
+/* Applies `step` to each member that has a step number `i`; afterwards, with `keeps`, copies its state to Y. */
+static void step_members(const struct network *network, const struct pass *pass, size_t i, size_t size_bytes, step_function step,
+                         bool keeps)
+{
+    struct stepping stepping = {network, pass, i, size_bytes, step, keeps};
+
+    mdf_parallel_for(network->context, network->n_batch, gate_ns * (double)(network->n_gates * network->n_hidden), step_range,
+                     &stepping);
 }
 
 /* A product of rows with transposed weights: target (+)= rows weights^T. */
