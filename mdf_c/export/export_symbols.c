@@ -11,11 +11,11 @@ enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INTEGER = 3, ATTRIBUTE_GRAPH = 6, ATTRIBUTE
 /* Where a part of a node stands, and what it is called; NULL: the node has none of this name. */
 static const struct mdf_node *find_part(const struct mdf_graph_node *node, const char *id, const char **kind)
 {
-    size_t parameter = mdf_model_find_parameter(node, id), output = mdf_model_find_output_port(node, id);
-    size_t input = mdf_model_find_input_port(node, id);
+    const struct mdf_parameter *parameter = mdf_model_find_parameter(node, id);
+    size_t output = mdf_model_find_output_port(node, id), input = mdf_model_find_input_port(node, id);
 
-    *kind = parameter < node->n_parameters ? "parameter" : output < node->n_output_ports ? "output port" : "input port";
-    return parameter < node->n_parameters ? node->parameters[parameter].definition.source
+    *kind = parameter != NULL ? "parameter" : output < node->n_output_ports ? "output port" : "input port";
+    return parameter != NULL ? parameter->definition.source
            : output < node->n_output_ports ? node->output_ports[output].source
            : input < node->n_input_ports   ? node->input_ports[input].source
                                            : NULL;

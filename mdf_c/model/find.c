@@ -6,7 +6,7 @@
 
 enum { FEW = 16 };
 
-static const char *id_of(const void *items, size_t index, size_t size)
+const char *mdf_model_id_of(const void *items, size_t index, size_t size)
 {
     return *(const char *const *)(const void *)((const char *)items + index * size);
 }
@@ -20,7 +20,7 @@ size_t mdf_model_find(const struct name_table *names, const void *items, size_t 
 
         return number != NULL ? *number - 1 : n;
     }
-    for (i = 0; i < n && strcmp(id_of(items, i, size), id) != 0; i++) {
+    for (i = 0; i < n && strcmp(mdf_model_id_of(items, i, size), id) != 0; i++) {
     }
     return i;
 }
@@ -30,7 +30,7 @@ bool mdf_model_index(struct name_table *names, struct mdf_arena *arena, const vo
     size_t i;
 
     for (i = 0; n > FEW && i < n; i++) {
-        size_t *number = name_table_add(names, arena, id_of(items, i, size));
+        size_t *number = name_table_add(names, arena, mdf_model_id_of(items, i, size));
 
         if (number == NULL) {
             return false;
@@ -50,14 +50,20 @@ size_t mdf_model_find_output_port(const struct mdf_graph_node *node, const char 
     return mdf_model_find(&node->output_port_names, node->output_ports, node->n_output_ports, sizeof *node->output_ports, id);
 }
 
-size_t mdf_model_find_function(const struct mdf_graph_node *node, const char *id)
+struct mdf_definition *mdf_model_find_function(const struct mdf_graph_node *node, const char *id)
 {
-    return mdf_model_find(&node->function_names, node->functions, node->n_functions, sizeof *node->functions, id);
+    size_t i = mdf_model_find(&node->function_names, node->functions, node->n_functions, sizeof *node->functions, id);
+
+    return i < node->n_functions ? &node->functions[i] : NULL;
 }
 
-size_t mdf_model_find_parameter(const struct mdf_graph_node *node, const char *id)
+struct mdf_parameter *mdf_model_find_parameter(const struct mdf_graph_node *node, const char *id)
 {
-    return mdf_model_find(&node->parameter_names, node->parameters, node->n_parameters, sizeof *node->parameters, id);
+    size_t i = node == NULL
+                   ? 0
+                   : mdf_model_find(&node->parameter_names, node->parameters, node->n_parameters, sizeof *node->parameters, id);
+
+    return node != NULL && i < node->n_parameters ? &node->parameters[i] : NULL;
 }
 
 size_t mdf_model_find_node(const struct mdf_graph *graph, const char *id)

@@ -163,14 +163,17 @@ mdf_status mdf_model_read_declaration(struct mdf_arena *arena, const struct mdf_
 
 /* The place of the first item of that id among `n` items of `size` bytes each, whose ids stand first; n: there is none. */
 size_t mdf_model_find(const struct name_table *names, const void *items, size_t n, size_t size, const char *id);
+/* The id of one of these items. */
+const char *mdf_model_id_of(const void *items, size_t index, size_t size);
 /* Fills an empty table for mdf_model_find, where there are enough items for one. False: out of memory. */
 bool mdf_model_index(struct name_table *names, struct mdf_arena *arena, const void *items, size_t n, size_t size);
 /* The same as mdf_model_find, for the parts of a node and for the nodes of a graph. */
 size_t mdf_model_find_input_port(const struct mdf_graph_node *node, const char *id);
 size_t mdf_model_find_output_port(const struct mdf_graph_node *node, const char *id);
-size_t mdf_model_find_function(const struct mdf_graph_node *node, const char *id);
-size_t mdf_model_find_parameter(const struct mdf_graph_node *node, const char *id);
 size_t mdf_model_find_node(const struct mdf_graph *graph, const char *id);
+/* The part itself; NULL: there is none, or no node. */
+struct mdf_definition *mdf_model_find_function(const struct mdf_graph_node *node, const char *id);
+struct mdf_parameter *mdf_model_find_parameter(const struct mdf_graph_node *node, const char *id);
 
 /* The first graph that no attribute of the model names as a body; the first of all where each is one. */
 const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model);

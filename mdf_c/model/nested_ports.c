@@ -65,7 +65,7 @@ static char *full_name(struct joiner *joiner, size_t node, const char *port)
 
 static bool has_name(const struct mdf_graph_node *node, const char *id)
 {
-    return mdf_model_find_function(node, id) < node->n_functions || mdf_model_find_parameter(node, id) < node->n_parameters ||
+    return mdf_model_find_function(node, id) != NULL || mdf_model_find_parameter(node, id) != NULL ||
            mdf_model_find_input_port(node, id) < node->n_input_ports;
 }
 

@@ -54,11 +54,6 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
     return mdf_reader_fail_with_guess(reader, mdf_node_get(edge->source, role), message, &nearest);
 }
 
-static const char *port_id(const void *ports, size_t index, size_t size)
-{
-    return *(const char *const *)(const void *)((const char *)ports + index * size);
-}
-
 /* What else of a node has the name of a port that it does not have, or which ports it has: "; its output ports are: a, b". */
 static void tell_of_node(const struct mdf_graph_node *node, const char *what, const char *id, const void *ports, size_t n,
                          size_t size, char *text, size_t text_size)
@@ -88,7 +83,7 @@ static void tell_of_node(const struct mdf_graph_node *node, const char *what, co
                                    i > 0   ? ", "
                                    : n > 1 ? "; its ports are: "
                                            : "; it has one: ",
-                                   port_id(ports, i, size));
+                                   mdf_model_id_of(ports, i, size));
     }
 }
 
@@ -107,7 +102,7 @@ static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge 
     }
     mdf_nearest_begin(&nearest, id);
     for (i = 0; i < n; i++) {
-        mdf_nearest_offer(&nearest, port_id(ports, i, size));
+        mdf_nearest_offer(&nearest, mdf_model_id_of(ports, i, size));
     }
     if (mdf_nearest_result(&nearest) == NULL) {
         tell_of_node(node, what, id, ports, n, size, cure, sizeof cure);

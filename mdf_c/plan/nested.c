@@ -50,7 +50,7 @@ static bool link_port(struct graph_builder *builder, struct target *outer, const
     struct target inner = {builder->compiler, builder->unit, &builder->scope};
     size_t i;
 
-    if (mdf_model_find_function(node, name) < node->n_functions || mdf_model_find_parameter(node, name) < node->n_parameters) {
+    if (mdf_model_find_function(node, name) != NULL || mdf_model_find_parameter(node, name) != NULL) {
         return false; /* which hides a port of that name */
     }
     i = mdf_model_find_input_port(node, name);

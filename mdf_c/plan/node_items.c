@@ -30,7 +30,7 @@ static const char *text_parameter(const struct node_builder *builder, const stru
     bool is_id = given != NULL && named != NULL && attribute->type == MDF_ATTRIBUTE_GRAPH &&
                  mdf_model_find_graph(builder->compiler->model, named) != NULL;
 
-    return named != NULL && !is_id && mdf_model_find_parameter(builder->node, named) < builder->node->n_parameters ? named : NULL;
+    return named != NULL && !is_id && mdf_model_find_parameter(builder->node, named) != NULL ? named : NULL;
 }
 
 /* Notes the parameters that are attributes of a definition's operator and texts, or ids of graphs: such a one is its text, not an

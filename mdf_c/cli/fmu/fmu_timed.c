@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-static const struct mdf_parameter *parameter_of(const struct mdf_graph_node *node, const char *id)
-{
-    size_t i = mdf_model_find_parameter(node, id);
-
-    return i < node->n_parameters ? &node->parameters[i] : NULL;
-}
-
 static bool is_clock(const struct mdf_parameter *parameter)
 {
     return mdf_value_is_constant(parameter->time_derivative);
@@ -29,11 +22,11 @@ static bool is_number(const struct mdf_parameter *parameter)
 /* Whether a name of an expression is such a parameter's; what is called, or has an attribute, may be a module's. */
 static bool is_of_time(const struct mdf_graph_node *node, const struct mdf_expression *name, bool may_be_module, bool *has_clock)
 {
-    const struct mdf_parameter *parameter = parameter_of(node, name->as.text.bytes);
+    const struct mdf_parameter *parameter = mdf_model_find_parameter(node, name->as.text.bytes);
 
     if (parameter == NULL) {
         return may_be_module && mdf_model_find_input_port(node, name->as.text.bytes) == node->n_input_ports &&
-               mdf_model_find_function(node, name->as.text.bytes) == node->n_functions;
+               mdf_model_find_function(node, name->as.text.bytes) == NULL;
     }
     *has_clock = *has_clock || is_clock(parameter);
     return is_clock(parameter) || is_number(parameter);
@@ -75,7 +68,7 @@ static bool depends_on_time(struct mdf_arena *arena, const struct mdf_graph_node
 
 bool fmu_is_timed(struct mdf_arena *arena, const struct mdf_graph_node *node, const char *parameter, const char *condition)
 {
-    const struct mdf_parameter *of = parameter_of(node, parameter);
+    const struct mdf_parameter *of = mdf_model_find_parameter(node, parameter);
     const struct mdf_node *test = NULL;
     const struct mdf_expression *tree;
     bool has_clock = false;
@@ -90,7 +83,7 @@ bool fmu_is_timed(struct mdf_arena *arena, const struct mdf_graph_node *node, co
 
 bool fmu_is_clock(const struct mdf_graph_node *node, const char *parameter)
 {
-    const struct mdf_parameter *of = parameter_of(node, parameter);
+    const struct mdf_parameter *of = mdf_model_find_parameter(node, parameter);
 
     return of != NULL && is_clock(of);
 }

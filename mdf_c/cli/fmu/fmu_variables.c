@@ -182,10 +182,7 @@ static const struct mdf_graph_node *find_node(const struct collecting *collectin
 
 static const struct mdf_parameter *find_parameter(const struct collecting *collecting, const char *node, const char *id)
 {
-    const struct mdf_graph_node *of = find_node(collecting, node);
-    size_t i = of != NULL ? mdf_model_find_parameter(of, id) : 0;
-
-    return of != NULL && i < of->n_parameters ? &of->parameters[i] : NULL;
+    return mdf_model_find_parameter(find_node(collecting, node), id);
 }
 
 /* The size that metadata of a part, `nominal`, say its values are of; 0: they do not. False: the error is set. */
@@ -457,7 +454,7 @@ static bool find_counted(struct collecting *collecting)
         const struct mdf_program_integral *integral = &program->integrals[i];
         const struct mdf_graph_node *node = find_node(collecting, program->nodes[integral->node].id);
         size_t n = mdf_frame_value(collecting->state->frame, integral->slot)->length, indicator = 0;
-        bool is_added = node != NULL && mdf_model_find_parameter(node, integral->id) == node->n_parameters;
+        bool is_added = node != NULL && mdf_model_find_parameter(node, integral->id) == NULL;
 
         for (size_t k = 0; is_added && k < program->n_events; k++) {
             const struct mdf_program_event *event = &program->events[k];

@@ -15,19 +15,11 @@ const struct mdf_node *find_argument(const struct mdf_definition *definition, co
     return node;
 }
 
-static const struct mdf_parameter *find_parameter(const struct compiler *compiler, const char *id)
-{
-    const struct mdf_graph_node *node = compiler->node;
-    size_t i = node != NULL ? mdf_model_find_parameter(node, id) : 0;
-
-    return node != NULL && i < node->n_parameters ? &node->parameters[i] : NULL;
-}
-
 /* What a text that names a parameter with a value stands for. */
 static const struct mdf_node *follow(const struct compiler *compiler, const struct mdf_node *node)
 {
     const struct mdf_parameter *parameter =
-        node->kind == MDF_NODE_STRING ? find_parameter(compiler, node->as.string.bytes) : NULL;
+        node->kind == MDF_NODE_STRING ? mdf_model_find_parameter(compiler->node, node->as.string.bytes) : NULL;
 
     return parameter != NULL && parameter->definition.value != NULL && parameter->default_initial_value == NULL
                ? parameter->definition.value
@@ -42,7 +34,7 @@ const struct mdf_node *find_attribute(const struct compiler *compiler, const str
     if (node != NULL) {
         return node->kind == MDF_NODE_NULL ? NULL : follow(compiler, node);
     }
-    parameter = strcmp(name, definition->id) != 0 ? find_parameter(compiler, name) : NULL;
+    parameter = strcmp(name, definition->id) != 0 ? mdf_model_find_parameter(compiler->node, name) : NULL;
     return parameter != NULL ? parameter->definition.value : NULL;
 }
 

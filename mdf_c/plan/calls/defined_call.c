@@ -390,9 +390,8 @@ static bool names_of_node(struct compiler *compiler, const struct mdf_graph_node
     for (i = 0; i < names.n && !found; i++) {
         const char *name = ((const char *const *)names.items)[i];
 
-        found = mdf_model_find_input_port(node, name) < node->n_input_ports ||
-                mdf_model_find_function(node, name) < node->n_functions ||
-                mdf_model_find_parameter(node, name) < node->n_parameters;
+        found = mdf_model_find_input_port(node, name) < node->n_input_ports || mdf_model_find_function(node, name) != NULL ||
+                mdf_model_find_parameter(node, name) != NULL;
     }
     return found;
 }
@@ -401,9 +400,9 @@ static bool names_of_node(struct compiler *compiler, const struct mdf_graph_node
 static struct mdf_parameter *find_own_parameter(const struct mdf_graph_node *source, struct mdf_graph_node *node,
                                                 const char *state)
 {
-    size_t i = mdf_model_find_parameter(source, state);
+    const struct mdf_parameter *parameter = mdf_model_find_parameter(source, state);
 
-    return i < source->n_parameters ? &node->parameters[i] : NULL;
+    return parameter != NULL ? &node->parameters[parameter - source->parameters] : NULL;
 }
 
 /* A text as a document node at the place of another. */

@@ -41,16 +41,13 @@ static struct measure declared(const struct mdf_node *source)
 static struct measure of_name(const struct looking *looking, const char *name)
 {
     const struct mdf_graph_node *node = looking->node;
-    size_t i = mdf_model_find_parameter(node, name);
+    const struct mdf_parameter *parameter = mdf_model_find_parameter(node, name);
+    const struct mdf_definition *function = mdf_model_find_function(node, name);
+    size_t i = mdf_model_find_input_port(node, name);
 
-    if (i < node->n_parameters) {
-        return declared(node->parameters[i].definition.source);
+    if (parameter != NULL || function != NULL) {
+        return declared(parameter != NULL ? parameter->definition.source : function->source);
     }
-    i = mdf_model_find_function(node, name);
-    if (i < node->n_functions) {
-        return declared(node->functions[i].source);
-    }
-    i = mdf_model_find_input_port(node, name);
     if (i < node->n_input_ports) {
         return declared(node->input_ports[i].source);
     }

@@ -5,13 +5,6 @@
 
 /* ------------------------------------------------------------------ which value */
 
-static const struct mdf_parameter *find_parameter(const struct mdf_graph_node *node, const char *name)
-{
-    size_t i = mdf_model_find_parameter(node, name);
-
-    return i < node->n_parameters ? &node->parameters[i] : NULL;
-}
-
 /* What a name of the node's scope is bound to; MDF_NO_OPERAND for a function of several outputs. */
 static mdf_operand find_bound(const struct scope *scope, const char *name)
 {
@@ -29,13 +22,13 @@ static bool find_value(const struct condition_builder *builder, size_t node, con
 
     watch->node = node;
     watch->has_initial = true;
-    if (find_parameter(source, name) != NULL) {
+    if (mdf_model_find_parameter(source, name) != NULL) {
         watch->value = find_bound(plan->scope, name);
         watch->always =
             watch->value != MDF_NO_OPERAND && (MDF_OPERAND_KIND(watch->value) == MDF_OPERAND_CONSTANT ||
                                                (unit_flags(builder->graph->unit, watch->value) & OPERAND_IS_FIXED) != 0);
         watch->has_initial = false;
-    } else if (mdf_model_find_function(source, name) < source->n_functions) {
+    } else if (mdf_model_find_function(source, name) != NULL) {
         watch->value = find_bound(plan->scope, name);
     } else if (output < source->n_output_ports) {
         watch->value = plan->outputs[output];
@@ -153,7 +146,7 @@ static const struct mdf_node *find_initial(const struct condition_builder *build
                                            const struct mdf_watch *watch)
 {
     const struct mdf_graph_node *node = &builder->graph->graph->nodes[watch->node];
-    const struct mdf_parameter *parameter = find_parameter(node, name);
+    const struct mdf_parameter *parameter = mdf_model_find_parameter(node, name);
     size_t port = watch->is_input ? mdf_model_find_input_port(node, name) : node->n_input_ports;
 
     if (port < node->n_input_ports) {
