@@ -63,6 +63,11 @@ struct mdf_code_call {
     size_t n_bodies;
 };
 
+/* An attribute of a call; NULL: it has none of that name (functions/kernel/setting.h). */
+const void *mdf_code_setting(const struct mdf_code_call *call, const char *name);
+/* Item i of one that is whole numbers; 0: it is not given, or has fewer. */
+int64_t mdf_code_setting_at(const struct mdf_code_call *call, const char *name, size_t i);
+
 struct mdf_program;
 
 /* A name in a body whose value can be looked at: an input of the body, or an output port of one of its nodes. */

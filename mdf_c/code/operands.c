@@ -1,6 +1,8 @@
 /* operands.c - see operands.h. */
 #include "mdf_c/code/operands.h"
 
+#include "functions/kernel/setting.h"
+
 static bool any_of(const mdf_operand *operands, size_t n, mdf_operand_visitor *visit, void *context)
 {
     for (size_t i = 0; i < n; i++) {
@@ -86,4 +88,16 @@ bool mdf_any_written(const struct mdf_instruction *instruction, const struct mdf
         break;
     }
     return false;
+}
+
+const void *mdf_code_setting(const struct mdf_code_call *call, const char *name)
+{
+    return mdf_setting_field(call->operator, call->settings, name);
+}
+
+int64_t mdf_code_setting_at(const struct mdf_code_call *call, const char *name, size_t i)
+{
+    const struct mdf_ints *list = mdf_code_setting(call, name);
+
+    return list != NULL && list->items != NULL && i < list->n ? list->items[i] : 0;
 }

@@ -684,7 +684,7 @@ static bool lower_as_elements(struct lowering *lowering, struct scope *scope, st
         return true;
     }
     *taken = true;
-    return op.code == MDF_LOWERED_COPY && lowering_has_same_form(lowering_example(lowering, op.in[0]), &trial->results[0])
+    return op.code == MDF_LOWERED_COPY && mdf_value_has_form_of(lowering_example(lowering, op.in[0]), &trial->results[0])
                ? lowering_bind(lowering, scope, out, op.in[0])
                : add_element_op(lowering, scope, trial, &op);
 }

@@ -225,7 +225,7 @@ static int read_setting(struct reading *reading)
     memcpy(name, reading->at, length);
     name[length] = '\0';
     reading->at += length;
-    number = lowering_setting(source->operator, source->settings, name);
+    number = mdf_code_setting(source, name);
     return number != NULL ? close_after(reading, add_constant_node(reading, *number)) : NO_NODE;
 }
 

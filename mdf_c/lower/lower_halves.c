@@ -90,7 +90,7 @@ static mdf_lowered_id rounded_result(struct lowering *lowering, const struct tri
     if (id != MDF_LOWERED_NONE && is_half_array(result) && lowering_example(lowering, id)->dtype == wide_dtype(trial)) {
         id = lowering_cast(lowering, id, (mdf_dtype)result->dtype);
     }
-    return id != MDF_LOWERED_NONE && lowering_has_same_form(lowering_example(lowering, id), result) &&
+    return id != MDF_LOWERED_NONE && mdf_value_has_form_of(lowering_example(lowering, id), result) &&
                    memcmp(lowering_example(lowering, id)->data, result->data,
                           result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0
                ? id

@@ -11,7 +11,7 @@ bool lowering_is_result(const struct lowering *lowering, const struct trial *tri
 {
     const struct mdf_value *result = &trial->results[0];
 
-    return id != MDF_LOWERED_NONE && lowering_has_same_form(lowering_example(lowering, id), result) &&
+    return id != MDF_LOWERED_NONE && mdf_value_has_form_of(lowering_example(lowering, id), result) &&
            memcmp(lowering_example(lowering, id)->data, result->data,
                   result->length * mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
 }

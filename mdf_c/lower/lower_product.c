@@ -2,6 +2,7 @@
  * the loop becomes a prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan
  * input, it leaves the body, and is computed for a block of runs at once; where that and the result are only stacked, it is one
  * product behind the loop. See lowered.h for all three. */
+#include "functions/kernel/setting.h"
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
@@ -26,14 +27,14 @@ static bool is_real(const struct mdf_lowered_value *value, uint8_t dtype)
 
 static bool setting_is(const struct mdf_lowered_op *op, const char *name, double wanted)
 {
-    const double *number = lowering_setting(op->operator, op->settings, name);
+    const double *number = mdf_setting_field(op->operator, op->settings, name);
 
     return number != NULL && *number >= wanted && *number <= wanted;
 }
 
 static bool is_turned(const struct mdf_lowered_op *op, const char *name)
 {
-    const int64_t *number = lowering_setting(op->operator, op->settings, name);
+    const int64_t *number = mdf_setting_field(op->operator, op->settings, name);
 
     return number != NULL && *number != 0;
 }

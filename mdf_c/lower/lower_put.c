@@ -12,7 +12,7 @@ enum { MOST_PUTS = 8 };
 
 static const char *reduction_of(const struct trial *trial)
 {
-    const char *const *reduction = lowering_setting(trial->source->operator, trial->source->settings, "reduction");
+    const char *const *reduction = mdf_code_setting(trial->source, "reduction");
 
     return reduction == NULL || *reduction == NULL ? "none" : *reduction;
 }

@@ -3,7 +3,6 @@
 
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
-#include "functions/kernel/setting.h"
 
 #include <math.h>
 
@@ -31,14 +30,9 @@ static unsigned kind_of(mdf_dtype dtype)
     return is_lowered ? mdf_element_kind(dtype) : 0;
 }
 
-const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name)
-{
-    return mdf_setting_field(operator, settings, name);
-}
-
 size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise)
 {
-    const int64_t *axis = lowering_setting(source->operator, source->settings, "axis");
+    const int64_t *axis = mdf_code_setting(source, "axis");
 
     return axis == NULL || *axis == MDF_NOT_GIVEN ? otherwise : (size_t)(*axis < 0 ? *axis + (int64_t)rank : *axis);
 }

@@ -93,7 +93,7 @@ static bool may_stay(const struct lowering *lowering, const struct trial *trial,
     return is_varying(lowering, trial, i) && value->kind == MDF_KIND_TENSOR && value->rank <= 1 && value->length > 0 &&
            value->length <= LONGEST_SHAPE && lowering_casts((mdf_dtype)value->dtype) && value->dtype != MDF_DTYPE_BOOL &&
            !lowering->facts[trial->ids[i]].is_open &&
-           (other == NULL || (lowering_has_same_form(value, other) &&
+           (other == NULL || (mdf_value_has_form_of(value, other) &&
                               mdf_elements_same((mdf_dtype)value->dtype, value->data, other->data, value->length)));
 }
 

@@ -17,7 +17,7 @@ static bool has_form_but_strength(const struct mdf_value *a, const struct mdf_va
     struct mdf_value as_strong = *a;
 
     as_strong.strength = b->strength;
-    return a->kind == MDF_KIND_TENSOR && lowering_has_same_form(&as_strong, b);
+    return a->kind == MDF_KIND_TENSOR && mdf_value_has_form_of(&as_strong, b);
 }
 
 bool lowering_is_plain(const struct lowering *lowering, mdf_lowered_id id)
@@ -164,7 +164,7 @@ static bool is_same_number(const struct lowering *lowering, mdf_lowered_id a, md
 {
     const struct mdf_value *left = lowering_example(lowering, a), *right = lowering_example(lowering, b);
 
-    return lowering_has_same_form(left, right) && memcmp(left->data, right->data, mdf_dtype_size((mdf_dtype)left->dtype)) == 0;
+    return mdf_value_has_form_of(left, right) && memcmp(left->data, right->data, mdf_dtype_size((mdf_dtype)left->dtype)) == 0;
 }
 
 /* A value of either type: the wider side's where it is taken, else the other one's constant, by which all can be told of it. NONE
@@ -192,7 +192,7 @@ static mdf_lowered_id merge_types(struct lowering *lowering, struct mdf_lowered_
         terms[i] =
             is_of_either_type(lowering, sides[i]) ? lowering->facts[sides[i]].is_strong : mdf_term_truth(lowering, !is_other);
         sides[i] = is_other ? constant_as(lowering, sides[i], &wide) : sides[i];
-        if (sides[i] == MDF_LOWERED_NONE || !lowering_has_same_form(lowering_example(lowering, sides[i]), &wide) ||
+        if (sides[i] == MDF_LOWERED_NONE || !mdf_value_has_form_of(lowering_example(lowering, sides[i]), &wide) ||
             (!is_of_either_type(lowering, sides[i]) && lowering_is_either(lowering, sides[i]))) {
             return MDF_LOWERED_NONE;
         }

@@ -228,12 +228,6 @@ bool lowering_is_true(const struct lowering *lowering, mdf_lowered_id id)
     return *(const bool *)lowering_example(lowering, id)->data;
 }
 
-bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b)
-{
-    return a->kind == b->kind && a->dtype == b->dtype && a->strength == b->strength && a->length == b->length &&
-           mdf_value_has_shape_of(a, b);
-}
-
 mdf_lowered_id lowering_begin(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *later)
 {
     struct mdf_value typed;
@@ -246,7 +240,7 @@ mdf_lowered_id lowering_begin(struct lowering *lowering, mdf_lowered_id id, cons
         return id;
     }
     typed.strength = MDF_STRENGTH_TYPED;
-    return lowering_has_same_form(&typed, later) ? lowering_add_constant(lowering, &typed, true) : id;
+    return mdf_value_has_form_of(&typed, later) ? lowering_add_constant(lowering, &typed, true) : id;
 }
 
 /* ------------------------------------------------------------------ ops */
@@ -515,7 +509,7 @@ mdf_lowered_id lowering_add_merge(struct lowering *lowering, mdf_lowered_id then
         return MDF_LOWERED_NONE;
     }
     example = lowering_example(lowering, then);
-    if (!lowering_has_same_form(example, lowering_example(lowering, otherwise))) {
+    if (!mdf_value_has_form_of(example, lowering_example(lowering, otherwise))) {
         return MDF_LOWERED_NONE;
     }
     return lowering_add_joined(lowering, example);

@@ -187,7 +187,6 @@ const struct mdf_value *lowering_example(const struct lowering *lowering, mdf_lo
 bool lowering_is_constant(const struct lowering *lowering, mdf_lowered_id id);
 /* Of a constant bool scalar. */
 bool lowering_is_true(const struct lowering *lowering, mdf_lowered_id id);
-bool lowering_has_same_form(const struct mdf_value *a, const struct mdf_value *b);
 /* Adds an op to the region in which it belongs: the innermost, or one outside the loops in which it does not change. `depth` is
  * that of the deepest of its operands. */
 struct region *lowering_place(struct lowering *lowering, size_t depth);
@@ -581,8 +580,6 @@ enum mdf_lowered_code lowering_rule(const struct mdf_operator *operator, const v
 bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowered_op * op);
 /* The loop over arrays of float64 of the function of elements that such an op calls; NULL: there is none. */
 mdf_loop lowering_loop_of_function(const struct mdf_lowered_op *op);
-/* An attribute in settings that an operator laid out; NULL: it has none of the name. */
-const void *lowering_setting(const struct mdf_operator *operator, const void * settings, const char *name);
 /* The axis that a call's attribute `axis` names, `otherwise` where it has none; past `rank`, or as large: there is no such axis.
  */
 size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise);

@@ -60,6 +60,13 @@ static inline bool mdf_value_has_shape_of(const struct mdf_value *a, const struc
     return a->rank == b->rank && (a->rank == 0 || memcmp(mdf_value_shape(a), mdf_value_shape(b), a->rank * sizeof(int64_t)) == 0);
 }
 
+/* Whether two values differ in their elements alone. */
+static inline bool mdf_value_has_form_of(const struct mdf_value *a, const struct mdf_value *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype && a->strength == b->strength && a->length == b->length &&
+           mdf_value_has_shape_of(a, b);
+}
+
 static inline bool mdf_value_is_tensor(const struct mdf_value *value)
 {
     return value->kind == MDF_KIND_TENSOR;

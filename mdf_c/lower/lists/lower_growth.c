@@ -177,7 +177,7 @@ static bool join_items(struct lowering *lowering, struct stacked_list *list)
 /* ConcatFromSequence of all items. NONE without a refusal: of another axis than can be had. */
 static mdf_lowered_id join_list(struct lowering *lowering, const struct mdf_code_call *source, struct stacked_list *list)
 {
-    const int64_t *new_axis = lowering_setting(source->operator, source->settings, "new_axis");
+    const int64_t *new_axis = mdf_code_setting(source, "new_axis");
     bool joins = new_axis == NULL || *new_axis != 1;
     size_t rank = lowering_example(lowering, list->stack)->rank - (joins && !list->is_joined), axis;
 

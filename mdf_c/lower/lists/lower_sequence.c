@@ -367,7 +367,7 @@ static int64_t find_part(const struct sequence_call *call, int64_t size, bool *a
 static mdf_lowered_id split(const struct sequence_call *call)
 {
     struct lowering *lowering = call->lowering;
-    const int64_t *keeps = lowering_setting(call->source->operator, call->source->settings, "keepdims");
+    const int64_t *keeps = mdf_code_setting(call->source, "keepdims");
     bool is_given, are_lengths, keeps_axis;
     mdf_lowered_id whole = read_input(call, 0, &is_given), rows;
     const struct mdf_value *value = whole == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, whole);
@@ -401,7 +401,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
 static mdf_lowered_id join(const struct sequence_call *call)
 {
     struct lowering *lowering = call->lowering;
-    const int64_t *new_axis = lowering_setting(call->source->operator, call->source->settings, "new_axis");
+    const int64_t *new_axis = mdf_code_setting(call->source, "new_axis");
     const struct mdf_value *value = lowering_example(lowering, call->rows);
     bool joins = new_axis == NULL || *new_axis != 1;
     size_t rank = value->rank - joins, axis = lowering_axis(call->source, rank, 0), d, n = 0;

@@ -121,7 +121,7 @@ static const struct mdf_value *find_form(const struct lowering *lowering, const 
 
         if (lowering_is_constant(lowering, id)) {
             form = form == NULL ? own : form;
-        } else if (is_fixed && !lowering_has_same_form(form, own)) {
+        } else if (is_fixed && !mdf_value_has_form_of(form, own)) {
             return NULL;
         } else {
             form = own;
@@ -212,7 +212,7 @@ static mdf_lowered_id choose(struct lowering *lowering, struct mdf_lowered_if *b
     for (i = 0; i < 2; i++) {
         const struct mdf_value *own = lowering_example(lowering, *sides[i]);
 
-        *sides[i] = lowering_has_same_form(own, form) ? *sides[i] : add_constant(lowering, form, own->data);
+        *sides[i] = mdf_value_has_form_of(own, form) ? *sides[i] : add_constant(lowering, form, own->data);
     }
     merge.out = lowering_add_merge(lowering, merge.then, merge.otherwise);
     if (merge.out != MDF_LOWERED_NONE) {
@@ -347,7 +347,7 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
         }
     }
     if (sides[0].n + sides[1].n == 0 || sides[0].base != sides[1].base || !leads_to_state(lowering, sides[0].base) ||
-        !lowering_has_same_form(lowering_example(lowering, yields[0][yield]), lowering_example(lowering, yields[1][yield])) ||
+        !mdf_value_has_form_of(lowering_example(lowering, yields[0][yield]), lowering_example(lowering, yields[1][yield])) ||
         !are_alike(lowering, sides)) {
         return true;
     }

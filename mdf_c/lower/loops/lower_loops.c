@@ -232,7 +232,7 @@ bool lowering_carry(struct lowering *lowering, const struct region *region, stru
                 is_own(lowering, region, loop, i, next) && mdf_lowered_makes_of_any_size(&made, next)) ||
                lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
-    if (!lowering_has_same_form(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
+    if (!mdf_value_has_form_of(lowering_example(lowering, next), lowering_example(lowering, state->parameter))) {
         return lowering_fail_about(lowering, MDF_REFUSED_CHANGING_STATE, lowering_example(lowering, state->parameter),
                                    lowering_example(lowering, next));
     }
@@ -448,8 +448,8 @@ static void share_stacks(struct loop *loop)
         for (j = i + 1; j < loop->result->n_stacks; j++) {
             bool is_same = stacks[i].item == stacks[j].item && stacks[i].is_reversed == stacks[j].is_reversed &&
                            !stacks[i].appends && !stacks[j].appends &&
-                           lowering_has_same_form(lowering_example(loop->lowering, stacks[i].stack),
-                                                  lowering_example(loop->lowering, stacks[j].stack));
+                           mdf_value_has_form_of(lowering_example(loop->lowering, stacks[i].stack),
+                                                 lowering_example(loop->lowering, stacks[j].stack));
 
             for (k = 0; is_same && k < loop->n_outputs; k++) {
                 loop->results[k] = loop->results[k] == stacks[j].stack ? stacks[i].stack : loop->results[k];
@@ -487,16 +487,16 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing)
     size_t i;
 
     for (i = 0; i < loop->n_initial; i++) {
-        if (loop->stays[i] && !lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
-                                                      lowering_example(loop->lowering, loop->initial[i]))) {
+        if (loop->stays[i] && !mdf_value_has_form_of(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
+                                                     lowering_example(loop->lowering, loop->initial[i]))) {
             *changing = i;
             return false;
         }
     }
     for (i = 0; i < loop->result->n_states; i++) {
         if (!loop->lowering->facts[loop->result->states[i].parameter].is_open &&
-            !lowering_has_same_form(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
-                                    lowering_example(loop->lowering, loop->result->states[i].parameter))) {
+            !mdf_value_has_form_of(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
+                                   lowering_example(loop->lowering, loop->result->states[i].parameter))) {
             *changing = loop->numbers[i];
             return false;
         }

@@ -15,28 +15,21 @@ struct scan {
     mdf_lowered_id trip_count; /* how many items a sequence really has; NONE: all */
 };
 
-/* Entry number `i` of a list attribute, or 0. */
-static int64_t entry(const struct mdf_code_call *source, const char *name, size_t i)
-{
-    const struct mdf_ints *list = lowering_setting(source->operator, source->settings, name);
-
-    return list != NULL && list->items != NULL && i < list->n ? list->items[i] : 0;
-}
-
 static bool is_row_reversed(const struct mdf_code_call *source, size_t row)
 {
-    return entry(source, FIRST_WITHOUT_BATCH > source->operator->since ? "directions" : "scan_input_directions", row) == 1;
+    return mdf_code_setting_at(source, FIRST_WITHOUT_BATCH > source->operator->since ? "directions" : "scan_input_directions",
+                               row) == 1;
 }
 
 static bool is_reversed(const struct mdf_code_call *source, size_t stack)
 {
-    return entry(source, "scan_output_directions", stack) == 1;
+    return mdf_code_setting_at(source, "scan_output_directions", stack) == 1;
 }
 
 /* The axis that entry number `i` of a list attribute names; false: an array of that rank has none. */
 static bool find_axis(const struct mdf_code_call *source, const char *name, size_t i, size_t rank, size_t *axis)
 {
-    int64_t given = entry(source, name, i);
+    int64_t given = mdf_code_setting_at(source, name, i);
 
     given += given < 0 ? (int64_t)rank : 0;
     *axis = (size_t)given;
@@ -352,7 +345,8 @@ static bool move_stacks(struct scan *scan)
     for (i = scan->n_states; i < loop->source->n_outputs; i++) {
         mdf_lowered_id *stack = &loop->results[i];
 
-        if (loop->source->outputs[i] == MDF_NO_OPERAND || entry(loop->source, "scan_output_axes", i - scan->n_states) == 0) {
+        if (loop->source->outputs[i] == MDF_NO_OPERAND ||
+            mdf_code_setting_at(loop->source, "scan_output_axes", i - scan->n_states) == 0) {
             continue;
         }
         if (!find_axis(loop->source, "scan_output_axes", i - scan->n_states, lowering_example(loop->lowering, *stack)->rank,
@@ -675,7 +669,7 @@ static bool lower_batch(struct scan *scan)
 
 bool lowering_scan(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    const int64_t *n_scan_inputs = lowering_setting(source->operator, source->settings, "num_scan_inputs");
+    const int64_t *n_scan_inputs = mdf_code_setting(source, "num_scan_inputs");
     bool has_batch = FIRST_WITHOUT_BATCH > source->operator->since;
     size_t n_inputs = source->n_inputs - (has_batch && source->n_inputs > 0);
     struct scan scan = {.loop = {.lowering = lowering, .outer = scope, .source = source}, .trip_count = MDF_LOWERED_NONE};

@@ -180,8 +180,7 @@ static uint8_t clip(struct composing *composing)
 
     for (i = 0; i < 2; i++) {
         const struct mdf_element *element = i == 0 ? MDF_ELEMENT(larger) : MDF_ELEMENT(smaller);
-        const double *given =
-            attributes != NULL ? lowering_setting(source->operator, source->settings, attributes[i].name) : NULL;
+        const double *given = attributes != NULL ? mdf_code_setting(source, attributes[i].name) : NULL;
 
         if (i + 1 < trial->n && trial->ids[i + 1] != MDF_LOWERED_NONE) {
             x = compose_apply(composing, element, compose_load(composing, i + 1, dtype), x);

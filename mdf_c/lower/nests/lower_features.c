@@ -13,7 +13,7 @@
 
 static const void *setting(const struct composing *composing, const char *name)
 {
-    return lowering_setting(composing->trial->source->operator, composing->trial->source->settings, name);
+    return mdf_code_setting(composing->trial->source, name);
 }
 
 static mdf_dtype operand_dtype(const struct composing *composing)

@@ -15,7 +15,7 @@
 static size_t find_depth(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_value *data, *indices;
-    const int64_t *batch_dims = lowering_setting(trial->source->operator, trial->source->settings, "batch_dims");
+    const int64_t *batch_dims = mdf_code_setting(trial->source, "batch_dims");
     int64_t depth;
 
     if (trial->source->operator->move == NULL || !trial->source->operator->move->by_tuples || trial->n != 2 ||

@@ -329,14 +329,14 @@ static mdf_lowered_id add_matmul(struct multiplying *multiplying)
 
 static double real_setting(const struct trial *trial, const char *name)
 {
-    const double *given = lowering_setting(trial->source->operator, trial->source->settings, name);
+    const double *given = mdf_code_setting(trial->source, name);
 
     return given == NULL ? 1 : *given;
 }
 
 static bool is_turned(const struct trial *trial, const char *name)
 {
-    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, name);
+    const int64_t *given = mdf_code_setting(trial->source, name);
 
     return given != NULL && *given != 0;
 }

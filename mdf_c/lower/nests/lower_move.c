@@ -353,18 +353,6 @@ static bool find_positions(struct lowering *lowering, struct trial *trial, struc
     return done;
 }
 
-static struct region *place_of(struct lowering *lowering, const struct trial *trial)
-{
-    size_t depth = 0, i;
-
-    for (i = 0; i < trial->n; i++) {
-        if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].depth > depth) {
-            depth = lowering->facts[trial->ids[i]].depth;
-        }
-    }
-    return lowering_place(lowering, depth);
-}
-
 static mdf_lowered_id add_result(struct lowering *lowering, const struct mdf_value *result, const struct region *region)
 {
     mdf_lowered_id id = lowering_add_value(lowering, MDF_LOWERED_RESULT, result);
@@ -453,7 +441,7 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
             return false;
         }
     }
-    moving.region = place_of(lowering, trial);
+    moving.region = lowering_place_of(lowering, trial);
     moving.out = *out = add_result(lowering, result, moving.region);
     if (*out == MDF_LOWERED_NONE) {
         return false;
@@ -587,7 +575,7 @@ static mdf_lowered_id gather(struct lowering *lowering, const struct trial *tria
            d;
     uint8_t axes[MDF_INLINE_RANK], in, data_axes[MDF_INLINE_RANK];
     struct mdf_nest_view row = {.id = trial->ids[1], .at = MDF_NEST_NONE};
-    struct moving moving = {.lowering = lowering, .region = place_of(lowering, trial)};
+    struct moving moving = {.lowering = lowering, .region = lowering_place_of(lowering, trial)};
     struct nest_draft *draft = draft_new(lowering);
 
     if (draft == NULL || axis >= data->rank || result->rank != rank) {
@@ -775,7 +763,7 @@ static mdf_lowered_id slice(struct slicing *slicing)
 {
     const struct trial *trial = slicing->trial;
     const struct mdf_value *data = trial->effective[0], *result = &trial->results[0];
-    struct moving moving = {.lowering = slicing->lowering, .region = place_of(slicing->lowering, trial)};
+    struct moving moving = {.lowering = slicing->lowering, .region = lowering_place_of(slicing->lowering, trial)};
     struct mdf_nest_view view = {.id = trial->ids[0], .at_limit = 1, .cuts = true};
     mdf_lowered_id window;
     int64_t strides[MDF_INLINE_RANK], left;

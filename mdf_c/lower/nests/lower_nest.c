@@ -593,7 +593,7 @@ static uint8_t find_place(struct folding *folding, const struct trial *trial, co
 {
     size_t longest =
         folding->draft->n_axes > 1 && folding->lowering->region->kind == REGION_BODY ? LONGEST_OF_SEVERAL : LONGEST_SEARCH;
-    const int64_t *given = lowering_setting(trial->source->operator, trial->source->settings, "select_last_index");
+    const int64_t *given = mdf_code_setting(trial->source, "select_last_index");
     bool last = given != NULL && mdf_is_set(*given);
     enum mdf_nest_fold fold = rule->fold;
 

@@ -21,16 +21,12 @@ struct norm {
 
 static double real_setting(const struct norm *norm, const char *name)
 {
-    const struct trial *trial = norm->composing->trial;
-
-    return *(const double *)lowering_setting(trial->source->operator, trial->source->settings, name);
+    return *(const double *)mdf_code_setting(norm->composing->trial->source, name);
 }
 
 static int64_t whole_setting(const struct norm *norm, const char *name)
 {
-    const struct trial *trial = norm->composing->trial;
-
-    return *(const int64_t *)lowering_setting(trial->source->operator, trial->source->settings, name);
+    return *(const int64_t *)mdf_code_setting(norm->composing->trial->source, name);
 }
 
 static uint8_t apply(struct norm *norm, const struct mdf_element *element, uint8_t a, uint8_t b)

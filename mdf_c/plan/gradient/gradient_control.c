@@ -8,8 +8,6 @@
  * accumulation, as Griewank and Walther, Evaluating Derivatives, 2nd edition, chapters 3 and 12. */
 #include "mdf_c/plan/gradient/gradient_control.h"
 
-#include "functions/kernel/setting.h"
-
 #include <string.h>
 
 const struct mdf_operator *gradient_scan_row(void)
@@ -37,7 +35,7 @@ static bool is_branch(const struct mdf_code_call *call)
 /* Where the states of a Scan or Loop are. */
 static bool lay_out(struct gradient *gradient, struct control *control, const struct mdf_code_call *call)
 {
-    const int64_t *n_scan_inputs = mdf_setting_field(call->operator, call->settings, "num_scan_inputs");
+    const int64_t *n_scan_inputs = mdf_code_setting(call, "num_scan_inputs");
 
     control->first_formal = gradient_is_loop(call) ? GRADIENT_FIRST_STATE : 0;
     control->first_yield = gradient_is_loop(call) ? GRADIENT_FIRST_YIELD : 0;

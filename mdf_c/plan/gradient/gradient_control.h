@@ -86,8 +86,6 @@ bool gradient_hand_back_loop(struct gradient *gradient, struct control *control,
 bool gradient_scan(struct backward *backward, mdf_operand whole, mdf_operand formal, int64_t axis, int64_t direction);
 /* One more value to stack: `receiver` gets its gradient from that, or nobody. */
 bool gradient_stack(struct backward *backward, mdf_operand yield, mdf_operand receiver, int64_t axis, int64_t direction);
-/* Entry number `i` of a list attribute of a Scan or Loop, or 0. */
-int64_t gradient_entry(const struct mdf_code_call *call, const char *name, size_t i);
 struct mdf_ints *gradient_ints(const struct mdf_operator *row, void *settings, const char *name);
 /* New settings, those of a call or empty. */
 void *gradient_copy_settings(struct gradient *gradient, const struct mdf_operator *row, const void *settings);

@@ -7,7 +7,6 @@
  * is computed again, too, from states as they were at first: lowered, that takes no time. */
 #include "functions/elements/element.h"
 #include "functions/kernel/move.h"
-#include "functions/kernel/setting.h"
 #include "functions/python/python.h"
 #include "mdf_c/code/operands.h"
 #include "mdf_c/plan/gradient/evaluation.h"
@@ -661,8 +660,8 @@ static bool scan_outputs(struct keeping *keeping, const struct mdf_code_call *ca
 
         if (output == SIZE_MAX) {
             kept[(*n)++] = kept[i];
-        } else if (!gradient_scan(backward, call->outputs[output], kept[i], gradient_entry(call, "scan_output_axes", k),
-                                  1 - gradient_entry(call, "scan_output_directions", k))) {
+        } else if (!gradient_scan(backward, call->outputs[output], kept[i], mdf_code_setting_at(call, "scan_output_axes", k),
+                                  1 - mdf_code_setting_at(call, "scan_output_directions", k))) {
             return false;
         }
     }
@@ -746,8 +745,8 @@ static bool keep_formals(struct keeping *keeping)
         if (i < n ? !gradient_add_operand(keeping->gradient, &keeping->kept, code->formals[i])
                   : !gradient_scan(backward,
                                    gradient_track(backward->gradient, backward->call->inputs[control->n_states + k])->value,
-                                   code->formals[i], gradient_entry(backward->call, "scan_input_axes", k),
-                                   1 - gradient_entry(backward->call, "scan_input_directions", k))) {
+                                   code->formals[i], mdf_code_setting_at(backward->call, "scan_input_axes", k),
+                                   1 - mdf_code_setting_at(backward->call, "scan_input_directions", k))) {
             return false;
         }
     }

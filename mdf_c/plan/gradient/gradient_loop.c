@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-int64_t gradient_entry(const struct mdf_code_call *call, const char *name, size_t i)
-{
-    const struct mdf_ints *list = mdf_setting_field(call->operator, call->settings, name);
-
-    return list != NULL && list->items != NULL && i < list->n ? list->items[i] : 0;
-}
-
 struct mdf_ints *gradient_ints(const struct mdf_operator *row, void *settings, const char *name)
 {
     return (struct mdf_ints *)(uintptr_t)mdf_setting_field_of_type(row, settings, name, MDF_SETTING_INTS);
@@ -65,8 +58,8 @@ static bool scan_output_gradients(struct backward *backward)
         mdf_operand item = whole == MDF_NO_OPERAND ? MDF_NO_OPERAND : unit_new_slot(body->gradient.target, 0);
 
         if (whole != MDF_NO_OPERAND && (item == MDF_NO_OPERAND ||
-                                        !gradient_scan(backward, whole, item, gradient_entry(call, "scan_output_axes", k),
-                                                       1 - gradient_entry(call, "scan_output_directions", k)) ||
+                                        !gradient_scan(backward, whole, item, mdf_code_setting_at(call, "scan_output_axes", k),
+                                                       1 - mdf_code_setting_at(call, "scan_output_directions", k)) ||
                                         !gradient_seed(body, backward->control->first_yield + i, item))) {
             return false;
         }
@@ -190,7 +183,8 @@ static bool stack_inputs(struct backward *backward)
 
         if (gradient_track(backward->gradient, input)->is_active &&
             !gradient_stack(backward, gradient_or_zeros(&body->gradient, body->code->formals[control->n_states + i]), input,
-                            gradient_entry(call, "scan_input_axes", i), 1 - gradient_entry(call, "scan_input_directions", i))) {
+                            mdf_code_setting_at(call, "scan_input_axes", i),
+                            1 - mdf_code_setting_at(call, "scan_input_directions", i))) {
             return false;
         }
     }

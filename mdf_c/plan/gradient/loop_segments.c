@@ -9,7 +9,6 @@
 #include "mdf_c/plan/gradient/gradient_control.h"
 #include "mdf_c/plan/traced/made_loop.h"
 
-#include "functions/kernel/setting.h"
 #include "functions/python/python.h"
 
 #include <math.h>
@@ -115,12 +114,13 @@ static double count_of_scan(const struct mdf_static_type *types, const struct se
     const struct mdf_static_type type = types[segments->n_states];
 
     for (size_t i = 0; i < segments->n_scanned; i++) {
-        if (gradient_entry(call, "scan_input_axes", i) != 0 || gradient_entry(call, "scan_input_directions", i) != 0) {
+        if (mdf_code_setting_at(call, "scan_input_axes", i) != 0 || mdf_code_setting_at(call, "scan_input_directions", i) != 0) {
             return 0;
         }
     }
     for (size_t i = 0; i + segments->n_states < call->n_outputs; i++) {
-        if (gradient_entry(call, "scan_output_axes", i) != 0 || gradient_entry(call, "scan_output_directions", i) != 0) {
+        if (mdf_code_setting_at(call, "scan_output_axes", i) != 0 ||
+            mdf_code_setting_at(call, "scan_output_directions", i) != 0) {
             return 0;
         }
     }
@@ -136,7 +136,7 @@ static bool take_apart(struct target *target, const struct mdf_code_call *call, 
     if ((!is_loop && !is_scan) || call->n_bodies != 1 || call->bodies[0] == UINT32_MAX) {
         return false;
     }
-    n_scanned = is_scan ? *(const int64_t *)mdf_setting_field(call->operator, call->settings, "num_scan_inputs") : 0;
+    n_scanned = is_scan ? *(const int64_t *)mdf_code_setting(call, "num_scan_inputs") : 0;
     *segments = (struct segments){.target = target,
                                   .call = call,
                                   .body = ((struct mdf_code **)target->unit->bodies.items)[call->bodies[0]],

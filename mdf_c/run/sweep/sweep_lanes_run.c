@@ -121,12 +121,6 @@ static const struct mdf_value *look_at_lane(struct mdf_sweep_lanes *lanes, const
 
 /* ------------------------------------------------------------------ what is given */
 
-static bool has_form(const struct mdf_value *value, const struct mdf_value *form)
-{
-    return value->kind == form->kind && value->dtype == form->dtype && value->strength == form->strength &&
-           value->length == form->length && mdf_value_has_shape_of(value, form);
-}
-
 static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
 {
     size_t i;
@@ -156,7 +150,7 @@ static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step
         if (step > 0 && !seat->is_series) {
             continue;
         }
-        if (!has_form(seat->slot, &seat->form)) {
+        if (!mdf_value_has_form_of(seat->slot, &seat->form)) {
             return false;
         }
         if (!seat->is_shared) {
@@ -572,7 +566,7 @@ static bool take_slots(struct mdf_sweep_lanes *lanes, size_t lane)
         if (!seat->is_begun && (i >= lanes->n_swept || seat->is_series || seat->is_shared)) {
             continue;
         }
-        if (!has_form(seat->slot, &seat->form) || !lanes_make_room(lanes, &seat->fresh, &seat->form)) {
+        if (!mdf_value_has_form_of(seat->slot, &seat->form) || !lanes_make_room(lanes, &seat->fresh, &seat->form)) {
             return false;
         }
         put_lane(lanes, &seat->fresh, lane, seat->slot->data);
