@@ -237,13 +237,6 @@ static bool fits(const struct mdf_value *value, mdf_dtype dtype)
     return true;
 }
 
-static bool is_integer_type(mdf_dtype dtype)
-{
-    char kind = mdf_dtype_kind(dtype);
-
-    return kind == 'b' || kind == 'i' || kind == 'u';
-}
-
 /* ------------------------------------------------------------------ inputs that share a type */
 
 /* A real number that nobody gave a type has context->real, however it was read. */
@@ -327,10 +320,10 @@ static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, con
     if (contains(allowed, common)) {
         return common;
     }
-    if (is_integer_type(common) && contains(allowed, real)) {
+    if (mdf_dtype_is_whole(common) && contains(allowed, real)) {
         return real;
     }
-    if ((is_integer_type(common) || common == MDF_DTYPE_FLOAT64) && contains(allowed, MDF_DTYPE_FLOAT32)) {
+    if ((mdf_dtype_is_whole(common) || common == MDF_DTYPE_FLOAT64) && contains(allowed, MDF_DTYPE_FLOAT32)) {
         return MDF_DTYPE_FLOAT32;
     }
     if (undeclared_real && contains(allowed, MDF_DTYPE_FLOAT64)) {
@@ -354,7 +347,7 @@ static bool convert_input(struct coercion *coercion, size_t i, mdf_dtype dtype)
     const struct mdf_value *value = coercion->effective[i];
     bool done;
 
-    if (is_integer_type(dtype) && !fits(value, dtype)) {
+    if (mdf_dtype_is_whole(dtype) && !fits(value, dtype)) {
         return refuse_value(coercion, i, dtype);
     }
     if (value == converted) { /* made from a list just now */

@@ -386,9 +386,9 @@ bool mdf_python_truth(struct mdf_call *call, size_t i, bool otherwise, bool *tru
 /* Whether an array may stand for integers: whole numbers, or an empty list of no particular type. */
 static bool is_whole_array(const struct mdf_value *array)
 {
-    char kind = mdf_dtype_kind((mdf_dtype)array->dtype);
+    mdf_dtype dtype = (mdf_dtype)array->dtype;
 
-    return kind == 'b' || kind == 'i' || kind == 'u' || (array->length == 0 && kind == 'f');
+    return mdf_dtype_is_whole(dtype) || (array->length == 0 && mdf_dtype_kind(dtype) == 'f');
 }
 
 const int64_t *mdf_python_integers(struct mdf_call *call, size_t i, size_t slot, size_t *n)

@@ -18,7 +18,7 @@ struct setting {
     void *context;
 };
 
-bool mdf_parameter_is_named(const char *node, const char *id, const char *name)
+bool mdf_part_is_named(const char *node, const char *id, const char *name)
 {
     size_t length = node != NULL ? strlen(node) : 0;
 
@@ -104,7 +104,7 @@ static void visit_parameter(struct setting *setting, const char *node, const cha
         if (is_constant(parameter)) {
             setting->found(setting->context, node, id);
         }
-    } else if (mdf_parameter_is_named(node, id, setting->name)) {
+    } else if (mdf_part_is_named(node, id, setting->name)) {
         set_value(setting, parameter);
         setting->n_set++;
     }
@@ -123,10 +123,10 @@ static void visit_parameters(struct setting *setting, const char *node, struct m
         visit_parameter(setting, node, entry->key, &entry->value);
     }
     for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(ports); i++) {
-        setting->is_input = setting->is_input || mdf_parameter_is_named(node, ports->as.object.entries[i].key, setting->name);
+        setting->is_input = setting->is_input || mdf_part_is_named(node, ports->as.object.entries[i].key, setting->name);
     }
     for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(outputs); i++) {
-        setting->is_output = setting->is_output || mdf_parameter_is_named(node, outputs->as.object.entries[i].key, setting->name);
+        setting->is_output = setting->is_output || mdf_part_is_named(node, outputs->as.object.entries[i].key, setting->name);
     }
 }
 

@@ -10,8 +10,8 @@
 #include "mdf_c/base/error.h"
 #include "mdf_c/document/document.h"
 
-/* Whether `name` is PARAMETER, or NODE.PARAMETER. A parameter of a graph has no node: NULL. */
-bool mdf_parameter_is_named(const char *node, const char *id, const char *name);
+/* Whether `name` is PARAMETER, or NODE.PARAMETER, of a parameter or port. A parameter of a graph has no node: NULL. */
+bool mdf_part_is_named(const char *node, const char *id, const char *name);
 /* The parameter that was probably meant by a name which none has: the nearest by its own name or by NODE.PARAMETER; else, where
  * only the node is wrong, the nearest by what stands behind the dot. */
 struct mdf_parameter_guess {

@@ -32,7 +32,7 @@ static bool is_wanted(struct compiler *compiler, const char *node, const char *i
     size_t i;
 
     for (i = 0; i < compiler->n_wanted; i++) {
-        if (mdf_parameter_is_named(node, id, compiler->wanted[i])) {
+        if (mdf_part_is_named(node, id, compiler->wanted[i])) {
             compiler->is_met[i] = found = true;
         }
     }

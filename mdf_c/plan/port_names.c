@@ -62,3 +62,18 @@ const struct mdf_named_port *mdf_program_next_named(const struct mdf_program *pr
 {
     return named->next > 0 ? &program->named_ports[named->next - 1] : NULL;
 }
+
+size_t mdf_program_count_outputs(const struct mdf_program *program)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        n += program->nodes[i].n_outputs;
+    }
+    return n;
+}
+
+bool mdf_program_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port)
+{
+    return !port->is_required && port->node != SIZE_MAX && program->nodes[port->node].has_graph;
+}

@@ -327,6 +327,10 @@ bool mdf_program_name_ports(struct mdf_program *program);
  * more. */
 const struct mdf_named_port *mdf_program_ports_named(const struct mdf_program *program, const char *name);
 const struct mdf_named_port *mdf_program_next_named(const struct mdf_program *program, const struct mdf_named_port *named);
+/* How many output ports all nodes have. */
+size_t mdf_program_count_outputs(const struct mdf_program *program);
+/* Whether the ports of a graph within the port's node have default values of their own. */
+bool mdf_program_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port);
 void mdf_program_release(struct mdf_program *program);
 
 #endif

@@ -183,7 +183,7 @@ bool mdf_program_has_parameter(const struct mdf_program *program, const char *na
         const struct mdf_program_node *node = &program->nodes[i];
 
         for (j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
-            if (mdf_parameter_is_named(node->id, node->parts[MDF_PART_PARAMETER].items[j].id, name)) {
+            if (mdf_part_is_named(node->id, node->parts[MDF_PART_PARAMETER].items[j].id, name)) {
                 return true;
             }
         }
@@ -295,7 +295,7 @@ mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, co
     for (i = 0; status == MDF_OK && i < program->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &program->parameters[i];
 
-        if (mdf_parameter_is_named(parameter->node, parameter->id, name)) {
+        if (mdf_part_is_named(parameter->node, parameter->id, name)) {
             n_found++;
             status = set_one(state, parameter, value, error);
         }

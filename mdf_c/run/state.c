@@ -311,7 +311,7 @@ static bool take(struct mdf_state *state, size_t index)
         }
         state->ports[i].has_value = /* for all of the evaluation */
             state->program->ports[i].holds &&
-            (state->ports[i].was_given || !mdf_state_leaves_default(state->program, &state->program->ports[i]));
+            (state->ports[i].was_given || !mdf_program_leaves_default(state->program, &state->program->ports[i]));
     }
     return true;
 }

@@ -291,12 +291,6 @@ static bool put_without_copy(struct mdf_state *state, const struct mdf_program_p
     return true;
 }
 
-/* Whether the ports of a graph within the node have default values of their own. */
-bool mdf_state_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port)
-{
-    return !port->is_required && port->node != SIZE_MAX && program->nodes[port->node].has_graph;
-}
-
 /* Says what is given, where code asks. */
 static bool note_inputs(struct mdf_state *state)
 {
@@ -323,7 +317,7 @@ bool mdf_state_take_inputs(struct mdf_state *state)
         struct mdf_state_port *filled = &state->ports[i];
 
         if (port->holds) {
-            filled->has_value = !filled->has_input && !mdf_state_leaves_default(state->program, port);
+            filled->has_value = !filled->has_input && !mdf_program_leaves_default(state->program, port);
             if (filled->has_value && !(port->is_required ? accept_absence(state, port) : mdf_state_fill_default(state, i))) {
                 return false;
             }

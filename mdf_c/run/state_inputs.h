@@ -9,7 +9,5 @@ bool mdf_state_arrive(struct mdf_state *state, size_t index, const struct mdf_va
 /* Takes the inputs of a graph within a node of `outer`: an input of the node from outside is one of its graph; what edges have
  * brought, or must be given, is there in each run of the inner node. */
 bool mdf_state_take_from_node(struct mdf_state *state, const struct mdf_state *outer);
-/* Whether the ports of a graph within the node have default values of their own. */
-bool mdf_state_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port);
 
 #endif

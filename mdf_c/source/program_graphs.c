@@ -127,11 +127,6 @@ struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *prog
     return (struct mdf_lowering_range){find_run(program, node).end, node->end};
 }
 
-bool mdf_source_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port)
-{
-    return !port->is_required && port->node != SIZE_MAX && program->nodes[port->node].has_graph;
-}
-
 /* The inner node whose output port is `operand` of its graph; SIZE_MAX: none is, or it holds something from the start. */
 static size_t find_maker(const struct mdf_source_graph *graph, mdf_operand operand)
 {

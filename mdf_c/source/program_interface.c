@@ -277,7 +277,7 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
             mdf_source_line(writer, "%s = s->lent[%zu] != NULL ? s->lent[%zu] : %s;", slot->name, i, i, copy_of(program, slot));
         }
         mdf_source_close(writer);
-        if (port->holds && !port->is_required && !mdf_source_leaves_default(own, port)) {
+        if (port->holds && !port->is_required && !mdf_program_leaves_default(own, port)) {
             if (!mdf_source_write_default(program, i)) {
                 return false;
             }
@@ -431,14 +431,10 @@ static bool write_begin(struct mdf_source_program *program)
 static const char **write_turned(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
+    const char **made = mdf_arena_array(&program->writer.arena, mdf_program_count_outputs(own) + 1, sizeof *made);
     size_t n = 0, i, j;
-    const char **made;
 
-    for (i = 0; i < own->n_nodes; i++) {
-        n += own->nodes[i].n_outputs;
-    }
-    made = mdf_arena_array(&program->writer.arena, n + 1, sizeof *made);
-    for (i = 0, n = 0; made != NULL && i < own->n_nodes; i++) {
+    for (i = 0; made != NULL && i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             mdf_operand operand = own->nodes[i].outputs[j].operand;
 

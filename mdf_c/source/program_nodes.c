@@ -345,7 +345,7 @@ static void write_held(struct mdf_source_program *program, size_t port)
 {
     const struct mdf_program *own = program->graph->program;
 
-    if (own->ports[port].holds && mdf_source_leaves_default(own, &own->ports[port])) {
+    if (own->ports[port].holds && mdf_program_leaves_default(own, &own->ports[port])) {
         mdf_source_line(&program->writer, "s->has_value[%zu] = s->was_given_%zu[%zu];", port,
                         (size_t)(program->graph - program->graphs), port);
     } else {

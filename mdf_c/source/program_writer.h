@@ -138,8 +138,6 @@ struct mdf_source_graph *mdf_source_graph_of(const struct mdf_source_program *pr
 bool mdf_source_write_graphs(struct mdf_source_program *program);
 /* In a function of a node: runs the graph within it, and takes what it yields. */
 bool mdf_source_write_nested_run(struct mdf_source_program *program, const struct mdf_program_node *node);
-/* Whether the ports of a graph within the port's node have default values of their own. */
-bool mdf_source_leaves_default(const struct mdf_program *program, const struct mdf_program_port *port);
 
 /* --- program_nodes.c: a C function for each node, and the functions that it consists of. */
 bool mdf_source_write_nodes(struct mdf_source_program *program);

@@ -38,6 +38,13 @@ char mdf_dtype_kind(mdf_dtype dtype)
     return properties[row_of(dtype)].kind;
 }
 
+bool mdf_dtype_is_whole(mdf_dtype dtype)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    return kind == 'b' || kind == 'i' || kind == 'u';
+}
+
 bool mdf_dtype_is_half(mdf_dtype dtype)
 {
     return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;

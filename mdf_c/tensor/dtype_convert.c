@@ -15,14 +15,6 @@
 
 enum { BLOCK = 256 }; /* elements converted at a time */
 
-/* bool and the integers. */
-static bool is_whole(mdf_dtype dtype)
-{
-    char kind = mdf_dtype_kind(dtype);
-
-    return kind == 'b' || kind == 'i' || kind == 'u';
-}
-
 static bool is_complex(mdf_dtype dtype)
 {
     return mdf_dtype_kind(dtype) == 'c';
@@ -358,8 +350,8 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
     double reals[BLOCK], imaginary[BLOCK];
     size_t i;
 
-    if (is_whole(source_dtype) &&
-        (is_whole(target_dtype) || (target_dtype == MDF_DTYPE_FLOAT32 && source_dtype != MDF_DTYPE_UINT64))) {
+    if (mdf_dtype_is_whole(source_dtype) &&
+        (mdf_dtype_is_whole(target_dtype) || (target_dtype == MDF_DTYPE_FLOAT32 && source_dtype != MDF_DTYPE_UINT64))) {
         load_int64(source_dtype, integers, source, n);
         store_int64(target_dtype, target, integers, n);
         return;
@@ -497,7 +489,7 @@ int64_t mdf_element_to_int64(mdf_dtype dtype, const void *element)
 {
     int64_t integer = 0;
 
-    if (!is_number(dtype) || is_whole(dtype)) {
+    if (!is_number(dtype) || mdf_dtype_is_whole(dtype)) {
         load_int64(dtype, &integer, element, 1);
         return integer;
     }

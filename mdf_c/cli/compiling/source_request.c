@@ -130,7 +130,7 @@ static bool keep_small(struct names *names, const struct source_request *request
             const struct mdf_program_parameter *parameter = &program->parameters[j];
             const struct mdf_value *value = &program->code->constants[MDF_OPERAND_INDEX(parameter->default_value)];
 
-            is_small = is_small && !(mdf_parameter_is_named(parameter->node, parameter->id, names->items[i]) &&
+            is_small = is_small && !(mdf_part_is_named(parameter->node, parameter->id, names->items[i]) &&
                                      value->length > request->most_tunable);
         }
         if (is_small) {

@@ -253,8 +253,7 @@ static bool widen_number(struct widening *widening, const struct mdf_lowered_op 
     return widening->ids[source->out] != MDF_LOWERED_NONE;
 }
 
-/* A value with lanes, also where the narrow one is the same for all. */
-static mdf_lowered_id with_lanes(struct widening *widening, mdf_lowered_id narrow)
+mdf_lowered_id widening_with_lanes(struct widening *widening, mdf_lowered_id narrow)
 {
     mdf_lowered_id id = widening_value(widening, narrow);
 
@@ -300,7 +299,7 @@ static bool widen_put(struct widening *widening, const struct mdf_lowered_op *so
     }
     op.of.put = put;
     for (i = 0; i < 2; i++) {
-        op.in[i] = varies ? with_lanes(widening, source->in[i]) : widening_value(widening, source->in[i]);
+        op.in[i] = varies ? widening_with_lanes(widening, source->in[i]) : widening_value(widening, source->in[i]);
     }
     op.in[2] = widening_value(widening, source->in[2]);
     op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
@@ -365,7 +364,7 @@ static bool widen_side(struct widening *widening, const struct mdf_lowered_if *s
         if (!widening_needs(widening, source->merges[i].out)) {
             continue;
         }
-        results[i] = widening_varies(widening, source->merges[i].out) ? with_lanes(widening, id) : widening_value(widening, id);
+        results[i] = widening_varies(widening, source->merges[i].out) ? widening_with_lanes(widening, id) : widening_value(widening, id);
         if (results[i] == MDF_LOWERED_NONE) {
             return false;
         }

@@ -19,13 +19,6 @@ struct widened {
     mdf_lowered_id next_number;         /* of those: the number of the next run */
 };
 
-static mdf_lowered_id with_lanes(struct widening *widening, mdf_lowered_id narrow)
-{
-    mdf_lowered_id id = widening_value(widening, narrow);
-
-    return id == MDF_LOWERED_NONE || widening_varies(widening, narrow) ? id : widening_spread(widening, id, narrow);
-}
-
 static struct mdf_lowered_state *new_state(struct widened *in, mdf_lowered_id initial, mdf_lowered_id parameter)
 {
     struct mdf_lowered_state *state = &in->loop->states[in->loop->n_states++];
@@ -79,7 +72,7 @@ static bool add_states(struct widened *in)
         if (!widening_needs(in->widening, state->parameter)) {
             continue;
         }
-        initial = widening_varies(in->widening, state->parameter) ? with_lanes(in->widening, state->initial)
+        initial = widening_varies(in->widening, state->parameter) ? widening_with_lanes(in->widening, state->initial)
                                                                   : widening_value(in->widening, state->initial);
         if (is_truth(in, state)) {
             in->widening->ids[state->parameter] = add_truths(in, as_reals(in, initial));
@@ -206,7 +199,7 @@ static mdf_lowered_id next_of(struct widened *in, const struct mdf_lowered_state
     if (in->has_own_bounds) {
         next = widening_choose(widening, in->active, state->next, state->parameter, state->parameter);
     } else {
-        next = widening_varies(widening, state->parameter) ? with_lanes(widening, state->next)
+        next = widening_varies(widening, state->parameter) ? widening_with_lanes(widening, state->next)
                                                            : widening_value(widening, state->next);
     }
     return is_truth(in, state) ? as_reals(in, next) : next;
@@ -261,7 +254,7 @@ static bool add_stacks(struct widened *in)
             return lowering_fail(widening->lowering, MDF_REFUSED_LANES_STACK);
         }
         in->loop->stacks[i] =
-            (struct mdf_lowered_stack){.item = varies ? with_lanes(widening, stack->item) : widening_value(widening, stack->item),
+            (struct mdf_lowered_stack){.item = varies ? widening_with_lanes(widening, stack->item) : widening_value(widening, stack->item),
                                        .is_reversed = stack->is_reversed,
                                        .appends = stack->appends,
                                        .axis = stack->axis,

@@ -85,6 +85,8 @@ mdf_lowered_id widening_take_lane(struct widening *widening, mdf_lowered_id wide
 bool widening_put_lane(struct widening *widening, mdf_lowered_id single, mdf_lowered_id wide, size_t lane);
 /* A value for all lanes that is the same in all of them. */
 mdf_lowered_id widening_spread(struct widening *widening, mdf_lowered_id id, mdf_lowered_id narrow);
+/* A value with lanes, also where the narrow one is the same for all. */
+mdf_lowered_id widening_with_lanes(struct widening *widening, mdf_lowered_id narrow);
 mdf_lowered_id widening_spread_number(struct widening *widening, mdf_lowered_id id, mdf_dtype dtype);
 /* mask ? then : otherwise, which are narrow values, as is `like`, of the form of the result. */
 mdf_lowered_id widening_choose(struct widening *widening, mdf_lowered_id mask, mdf_lowered_id then, mdf_lowered_id otherwise,

@@ -19,10 +19,8 @@ enum {
 
 mdf_dtype matrices_dtype(mdf_dtype dtype)
 {
-    char kind = mdf_dtype_kind(dtype);
-
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 ? dtype
-           : kind == 'i' || kind == 'u' || kind == 'b'              ? MDF_DTYPE_INT64
+           : mdf_dtype_is_whole(dtype)                              ? MDF_DTYPE_INT64
                                                                     : MDF_DTYPE_NONE;
 }
 

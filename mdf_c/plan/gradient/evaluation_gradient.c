@@ -12,14 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_port(const struct mdf_program_node *node, const char *port, const char *name)
-{
-    size_t length = strlen(node->id);
-
-    return strcmp(port, name) == 0 ||
-           (strncmp(node->id, name, length) == 0 && name[length] == '.' && strcmp(name + length + 1, port) == 0);
-}
-
 /* The operand of a result, or of an output port. */
 static mdf_operand find_value(struct compiler *compiler, const char *name)
 {
@@ -42,7 +34,7 @@ static mdf_operand find_value(struct compiler *compiler, const char *name)
 
             mdf_nearest_offer(&nearest, id);
             mdf_nearest_offer(&nearest, whole != NULL ? whole : id);
-            if (is_port(&program->nodes[i], program->nodes[i].outputs[k].id, name)) {
+            if (mdf_part_is_named(program->nodes[i].id, program->nodes[i].outputs[k].id, name)) {
                 return program->nodes[i].outputs[k].operand;
             }
         }
@@ -58,7 +50,7 @@ static mdf_operand find_parameter(struct compiler *compiler, const char *name, s
     const struct mdf_program_parameter *parameters = compiler->parameters.items;
 
     for (size_t i = 0; i < compiler->parameters.n; i++) {
-        if (mdf_parameter_is_named(parameters[i].node, parameters[i].id, name)) {
+        if (mdf_part_is_named(parameters[i].node, parameters[i].id, name)) {
             *number = i;
             return parameters[i].slot;
         }
@@ -290,16 +282,6 @@ static bool name_outputs(struct derivation *derivation, struct mdf_program_node 
 
 /* ------------------------------------------------------------------ by a library */
 
-static size_t count_outputs(const struct mdf_program *program)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < program->n_nodes; i++) {
-        n += program->nodes[i].n_outputs;
-    }
-    return n;
-}
-
 /* What is derived: an output port, counted node by node; as many as there are: it is none. */
 static size_t find_output(const struct mdf_program *program, mdf_operand operand)
 {
@@ -474,7 +456,7 @@ static const char *name_derivative(struct compiler *compiler, const char *of, co
 bool *compile_derived_outputs(struct compiler *compiler)
 {
     const struct mdf_program *program = compiler->program;
-    bool *is_derived = mdf_arena_array(&compiler->scratch, count_outputs(program) + 1, sizeof *is_derived);
+    bool *is_derived = mdf_arena_array(&compiler->scratch, mdf_program_count_outputs(program) + 1, sizeof *is_derived);
     struct derived_ports ports = {0};
 
     if (is_derived == NULL) {
@@ -565,7 +547,7 @@ static bool derive_by_library(struct graph_builder *builder, struct derivation *
     const struct mdf_gradient_request *request = derivation->request;
     struct mdf_program_node node = {
         .id = "gradient", .finished = MDF_NO_OPERAND, .most_repeats = 1, .n_ports = compiler->program->n_ports};
-    size_t n_outputs = count_outputs(compiler->program), last = 0;
+    size_t n_outputs = mdf_program_count_outputs(compiler->program), last = 0;
 
     if (!keep_derived(compiler, ports)) {
         return false;

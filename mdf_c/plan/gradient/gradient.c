@@ -7,6 +7,7 @@
  * functions/kernel/derivatives.h (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
 #include "functions/onnx_preview/gradient_operator.h"
 #include "mdf_c/code/operands.h"
+#include "mdf_c/dialect/set_parameters.h"
 #include "mdf_c/plan/gradient/evaluation.h"
 #include "mdf_c/plan/gradient/gradient.h"
 
@@ -36,14 +37,6 @@ static struct scope *find_graph(const struct target *target)
     return scope;
 }
 
-static bool is_called(const struct mdf_graph_node *node, const char *id, const char *name)
-{
-    size_t length = strlen(node->id);
-
-    return strcmp(id, name) == 0 ||
-           (strncmp(node->id, name, length) == 0 && name[length] == '.' && strcmp(name + length + 1, id) == 0);
-}
-
 static bool add_once(struct gradient *gradient, struct list *operands, mdf_operand operand)
 {
     for (size_t i = 0; i < operands->n; i++) {
@@ -63,7 +56,7 @@ static bool find_outputs(struct gradient *gradient, struct graph_builder *graph,
         for (size_t j = 0; i != graph->current_node && j < node->n_output_ports; j++) {
             mdf_operand operand;
 
-            if (!is_called(node, node->output_ports[j].id, name)) {
+            if (!mdf_part_is_named(node->id, node->output_ports[j].id, name)) {
                 continue;
             }
             operand = graph_output(graph, i, j);
@@ -82,7 +75,7 @@ static bool find_inputs(struct gradient *gradient, const struct graph_builder *g
         const struct mdf_graph_node *node = &graph->graph->nodes[i];
 
         for (size_t j = 0; j < node->n_input_ports; j++) {
-            if (is_called(node, node->input_ports[j].id, name) && graph->nodes[i].ports[j] != MDF_NO_OPERAND &&
+            if (mdf_part_is_named(node->id, node->input_ports[j].id, name) && graph->nodes[i].ports[j] != MDF_NO_OPERAND &&
                 graph_edges_into(graph, i, j)->n == 0 && !add_once(gradient, operands, graph->nodes[i].ports[j])) {
                 return false;
             }
@@ -652,7 +645,8 @@ static bool wait_for(struct graph_builder *builder, size_t receiver, const struc
         const struct mdf_graph_node *node = &builder->graph->nodes[i];
 
         for (size_t j = 0; j < node->n_output_ports; j++) {
-            if (is_called(node, node->output_ports[j].id, names->as.string.bytes) && !graph_add_sender(builder, receiver, i)) {
+            if (mdf_part_is_named(node->id, node->output_ports[j].id, names->as.string.bytes) &&
+                !graph_add_sender(builder, receiver, i)) {
                 return false;
             }
         }

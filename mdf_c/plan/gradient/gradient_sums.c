@@ -34,29 +34,28 @@ bool gradient_add_product(struct gradient *gradient, const struct mdf_code_call 
     return list_add(gradient->compiler, &gradient->products, &product, sizeof product);
 }
 
-/* Where a value is scanned from a stack of all iterations in their order; SIZE_MAX: nowhere. */
-static size_t find_scanned(const struct backward *backward, mdf_operand value)
+/* Which of some operands is a value that goes along the first axis, in this direction; SIZE_MAX: none. */
+static size_t find(const struct list *operands, const struct list *axes, const struct list *directions, mdf_operand value)
 {
-    for (size_t i = 0; i < backward->scan_formals.n; i++) {
-        if (((const mdf_operand *)backward->scan_formals.items)[i] == value && ((const int64_t *)backward->axes.items)[i] == 0 &&
-            ((const int64_t *)backward->directions.items)[i] == 1) {
+    for (size_t i = 0; i < operands->n; i++) {
+        if (((const mdf_operand *)operands->items)[i] == value && ((const int64_t *)axes->items)[i] == 0 &&
+            ((const int64_t *)directions->items)[i] == 1) {
             return i;
         }
     }
     return SIZE_MAX;
 }
 
+/* Where a value is scanned from a stack of all iterations in their order; SIZE_MAX: nowhere. */
+static size_t find_scanned(const struct backward *backward, mdf_operand value)
+{
+    return find(&backward->scan_formals, &backward->axes, &backward->directions, value);
+}
+
 /* Which scan output of the Scan is a stack of a value, in the order of the iterations; SIZE_MAX: none. */
 static size_t find_stacked(const struct backward *backward, mdf_operand value)
 {
-    for (size_t i = 0; i < backward->scan_yields.n; i++) {
-        if (((const mdf_operand *)backward->scan_yields.items)[i] == value &&
-            ((const int64_t *)backward->output_axes.items)[i] == 0 &&
-            ((const int64_t *)backward->output_directions.items)[i] == 1) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
+    return find(&backward->scan_yields, &backward->output_axes, &backward->output_directions, value);
 }
 
 static bool stack(struct backward *backward, mdf_operand value)

@@ -632,7 +632,7 @@ static bool emit_segment(const struct segments *segments, struct target *target,
         return false;
     }
     inputs[INPUT_COUNT] = count;
-    inputs[INPUT_CONDITION] = ends ? made_loop_truth(target) : MDF_NO_OPERAND;
+    inputs[INPUT_CONDITION] = ends ? unit_add_bool(target, true) : MDF_NO_OPERAND;
     memcpy(inputs + FIRST_STATE, states, n * sizeof *states);
     inputs[FIRST_STATE + n] = inputs[INPUT_CONDITION];
     if (ends && inputs[INPUT_CONDITION] == MDF_NO_OPERAND) {

@@ -15,16 +15,6 @@ static const struct mdf_program *program_of(const struct solver *solver)
     return solver->side.builder->compiler->program;
 }
 
-static size_t count_outputs(const struct mdf_program *program)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < program->n_nodes; i++) {
-        n += program->nodes[i].n_outputs;
-    }
-    return n;
-}
-
 /* ------------------------------------------------------------------ what is looked at */
 
 static bool is_state(const struct solver *solver, mdf_operand operand)
@@ -228,7 +218,7 @@ static bool leave_tangents(struct solver *solver, struct target *target, const s
 static bool emit_tangents(struct solver *solver, struct target *target, const struct mdf_program_right_side *kept,
                           const struct directions *directions)
 {
-    struct derived derived = {.n = solver->side.n_states + count_outputs(target->compiler->program)};
+    struct derived derived = {.n = solver->side.n_states + mdf_program_count_outputs(target->compiler->program)};
     mdf_operand *xs = trace_new_operands(target->compiler, directions->n + 1, MDF_NO_OPERAND);
 
     for (size_t i = 0; xs != NULL && i < directions->n; i++) {
@@ -263,7 +253,7 @@ static bool emit_differentiate(struct solver *solver, struct target *target, str
 
 static bool new_slots(struct target *target, struct mdf_program_right_side *kept)
 {
-    size_t n = count_outputs(target->compiler->program);
+    size_t n = mdf_program_count_outputs(target->compiler->program);
 
     kept->of_output = mdf_arena_array(target->compiler->arena, n + 1, sizeof *kept->of_output);
     if (kept->of_output == NULL) {

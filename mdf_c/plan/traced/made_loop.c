@@ -5,17 +5,6 @@
 
 enum { LOOP_SINCE = 13, FIRST_STATE = 2 };
 
-mdf_operand made_loop_truth(struct target *target)
-{
-    struct mdf_value yes = {0};
-
-    if (!mdf_value_make_bool(target->compiler->memory, &yes, true)) {
-        return compile_out_of_memory(target->compiler);
-    }
-    yes.strength = MDF_STRENGTH_TYPED;
-    return unit_add_constant(target, &yes, OPERAND_IS_BOOL);
-}
-
 static bool add(struct compiler *compiler, struct list *list, mdf_operand operand)
 {
     return operand != MDF_NO_OPERAND && list_add(compiler, list, &operand, sizeof operand);
@@ -39,7 +28,7 @@ struct mdf_code *made_loop_body(struct target *body, const struct list *formals,
     struct list all_formals = {0}, all_yields = {0}, types = {0};
     struct mdf_code *code;
 
-    goes_on = goes_on != MDF_NO_OPERAND ? goes_on : made_loop_truth(body);
+    goes_on = goes_on != MDF_NO_OPERAND ? goes_on : unit_add_bool(body, true);
     if (!add(compiler, &all_formals, iteration) || !add(compiler, &all_formals, condition) ||
         !add_all(compiler, &all_formals, formals) || !add(compiler, &all_yields, goes_on) ||
         !add_all(compiler, &all_yields, yields)) {

@@ -4,8 +4,6 @@
 
 #include "mdf_c/plan/compiler.h"
 
-/* A condition that holds; MDF_NO_OPERAND with the error set. */
-mdf_operand made_loop_truth(struct target *target);
 /* The body, whose unit `body` is: `formals` and `yields` are mdf_operand, one of each for a state; `goes_on` is what it yields as
  * condition, MDF_NO_OPERAND: it always goes on. NULL: the error is set. */
 struct mdf_code *made_loop_body(struct target *body, const struct list *formals, const struct list *yields, mdf_operand goes_on,

@@ -348,7 +348,7 @@ static const struct mdf_swept_values *swept_values(const struct mdf_program_para
     size_t i;
 
     for (i = 0; i < sweep->n_parameters; i++) {
-        if (mdf_parameter_is_named(parameter->node, parameter->id, sweep->parameters[i].name)) {
+        if (mdf_part_is_named(parameter->node, parameter->id, sweep->parameters[i].name)) {
             found = &sweep->parameters[i];
             varies = varies || found->instance_bytes > 0;
         }
