@@ -18,6 +18,10 @@ bool mdf_arguments_given(const void *const *items, size_t n, const char *what, m
 
 /* Why a tensor can not be read; NULL where it can. */
 const char *mdf_tensor_fault(const mdf_tensor *tensor);
+struct mdf_memory;
+struct mdf_value;
+/* The elements of one of texts, which are plain, as strings of a value's own. False: out of memory. */
+bool mdf_copy_texts(struct mdf_memory *memory, struct mdf_value *target, const mdf_tensor *source);
 /* Why values can not be written down as a record says, in so many steps; NULL where they can. */
 const char *mdf_record_fault(const mdf_record *record, uint64_t n_steps);
 

@@ -58,8 +58,7 @@ void mdf_state_free(mdf_state *state)
     }
 }
 
-/* The public form of a string array has plain texts; values have strings of their own. */
-static mdf_status copy_strings(struct mdf_memory *memory, struct mdf_value *target, const mdf_tensor *source, mdf_error *error)
+bool mdf_copy_texts(struct mdf_memory *memory, struct mdf_value *target, const mdf_tensor *source)
 {
     char **strings = mdf_value_make_tensor(memory, target, MDF_DTYPE_STRING, source->rank, source->shape);
     const char *const *texts = source->data;
@@ -68,10 +67,10 @@ static mdf_status copy_strings(struct mdf_memory *memory, struct mdf_value *targ
     for (i = 0; strings != NULL && i < target->length; i++) {
         strings[i] = mdf_string_new(memory, texts[i], strlen(texts[i]));
         if (strings[i] == NULL) {
-            strings = NULL;
+            return false;
         }
     }
-    return strings != NULL ? MDF_OK : mdf_memory_error(memory, error);
+    return strings != NULL;
 }
 
 static mdf_status read_json_value(struct mdf_memory *memory, const char *name, const char *json, struct mdf_value *value,
@@ -99,10 +98,9 @@ static mdf_status set_tensor(mdf_state *state, const char *name, const mdf_tenso
         return mdf_error_set(error, MDF_USAGE, "input '%s': the tensor %s", name, fault);
     }
     if (value->dtype == MDF_DTYPE_STRING) {
-        status = copy_strings(&state->shared->memory, &view, value, error);
-        if (status != MDF_OK) {
+        if (!mdf_copy_texts(&state->shared->memory, &view, value)) {
             mdf_value_clear(&state->shared->memory, &view);
-            return status;
+            return mdf_memory_error(&state->shared->memory, error);
         }
     } else {
         mdf_value_borrow_tensor(&state->shared->memory, &view, value->dtype, MDF_STRENGTH_TYPED, value->rank, value->shape,

@@ -53,22 +53,6 @@ static mdf_value *finish(struct made_value *made, bool done, mdf_error *error)
     return NULL;
 }
 
-/* A copy in the value's own memory: nothing is shared with what the caller goes on using. */
-static bool copy_strings(struct made_value *made, const mdf_tensor *tensor)
-{
-    char **strings = mdf_value_make_tensor(&made->memory, &made->value, MDF_DTYPE_STRING, tensor->rank, tensor->shape);
-    const char *const *texts = tensor->data;
-    size_t i;
-
-    for (i = 0; strings != NULL && i < made->value.length; i++) {
-        strings[i] = mdf_string_new(&made->memory, texts[i], strlen(texts[i]));
-        if (strings[i] == NULL) {
-            return false;
-        }
-    }
-    return strings != NULL;
-}
-
 static bool copy_numbers(struct made_value *made, const mdf_tensor *tensor)
 {
     void *elements = mdf_value_make_tensor(&made->memory, &made->value, tensor->dtype, tensor->rank, tensor->shape);
@@ -97,7 +81,8 @@ mdf_value *mdf_value_new_tensor(const mdf_tensor *tensor, mdf_error *error)
     }
     made = new_value(error);
     return finish(made,
-                  made != NULL && (tensor->dtype == MDF_DTYPE_STRING ? copy_strings(made, tensor) : copy_numbers(made, tensor)),
+                  made != NULL && (tensor->dtype == MDF_DTYPE_STRING ? mdf_copy_texts(&made->memory, &made->value, tensor)
+                                                                     : copy_numbers(made, tensor)),
                   error);
 }
 

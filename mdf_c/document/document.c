@@ -279,6 +279,22 @@ bool mdf_document_keep(struct mdf_document *document, struct mdf_store *store)
     return true;
 }
 
+void *mdf_document_elements(struct mdf_document *document, struct mdf_store **store, size_t n, size_t size)
+{
+    struct mdf_store *made;
+    size_t n_bytes;
+
+    if (!mdf_size_multiply(n, size, &n_bytes) || n_bytes < MDF_STORE_LEAST_BYTES) {
+        return mdf_arena_array(&document->arena, n, size);
+    }
+    made = mdf_store_allocate(document->memory, n_bytes);
+    if (made == NULL || !mdf_document_keep(document, made)) {
+        return NULL;
+    }
+    *store = made;
+    return mdf_store_bytes(made);
+}
+
 void mdf_document_free(struct mdf_document *document)
 {
     struct mdf_kept_store *kept;

@@ -111,6 +111,8 @@ struct mdf_document *mdf_document_load(struct mdf_memory *memory, const char *pa
 void mdf_document_free(struct mdf_document *document);
 /* Hands a store over to the document; false when out of memory, and the store is let go. */
 bool mdf_document_keep(struct mdf_document *document, struct mdf_store *store);
+/* Memory for n elements: many lie in a store, which goes to *store, and which values made of them will share. NULL: out of memory. */
+void *mdf_document_elements(struct mdf_document *document, struct mdf_store **store, size_t n, size_t size);
 
 /* Opens a file that the document refers to, which must lie in the folder of the document's own file. `holds` says what is in it
  * ("the data of a tensor"). The file's full name goes to *path, in `arena`. -1 with the error set where it can not be done. */

@@ -134,29 +134,12 @@ static size_t count_elements(size_t rank, const int64_t *shape)
     return n;
 }
 
-/* Memory for elements: many lie in a store, which values made of them will share. */
-static void *elements_of(struct mdf_document *document, struct mdf_node *node, size_t n, size_t size)
-{
-    struct mdf_store *store;
-    size_t n_bytes;
-
-    if (!mdf_size_multiply(n, size, &n_bytes) || n_bytes < MDF_STORE_LEAST_BYTES) {
-        return mdf_arena_array(&document->arena, n, size);
-    }
-    store = mdf_store_allocate(document->memory, n_bytes);
-    if (store == NULL || !mdf_document_keep(document, store)) {
-        return NULL;
-    }
-    node->as.numbers.store = store;
-    return mdf_store_bytes(store);
-}
-
 /* Gives packed numbers their elements, which lie at `from`. */
 static bool finish_numbers(struct mdf_tree *tree, struct mdf_node *node, const uint64_t *from)
 {
     size_t n = count_elements(node->as.numbers.rank, node->as.numbers.shape), i;
     bool is_bool = node->packed_dtype == MDF_DTYPE_BOOL;
-    void *elements = elements_of(tree->document, node, n, is_bool ? 1 : sizeof *from);
+    void *elements = mdf_document_elements(tree->document, &node->as.numbers.store, n, is_bool ? 1 : sizeof *from);
 
     if (elements == NULL) {
         return mdf_tree_out_of_memory(tree);

@@ -279,6 +279,8 @@ void scope_offer(const struct scope *scope, struct mdf_nearest *nearest);
 mdf_operand scope_as_operand(struct target *target, const struct outcome *outcome);
 
 /* --- expression_code.c, values.c */
+/* "a", "a.b.c": the whole of a name with points; NULL: the tree is none, or memory was refused (an error is set). */
+const char *whole_name(struct compiler *compiler, const struct mdf_expression *tree);
 /* Compiles what a field holds: a number, a list, an expression. Into slot `into` where that is not MDF_NO_OPERAND. */
 mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into);
 mdf_operand compile_text(struct target *target, const char *text, mdf_operand into);
@@ -355,6 +357,9 @@ bool collect_defined_names(struct compiler *compiler, const struct mdf_definitio
                            const struct mdf_defined_function *function, struct list *names);
 /* The node with a parameter for each state of its functions that the model does not carry itself; NULL when out of memory. */
 const struct mdf_graph_node *expand_states(struct compiler *compiler, const struct mdf_graph_node *node);
+/* A copy of a node with room for so many parameters more; NULL: out of memory. Once these are there, their names are found. */
+struct mdf_graph_node *copy_node(struct compiler *compiler, const struct mdf_graph_node *source, size_t n_more);
+bool copy_is_named(struct compiler *compiler, struct mdf_graph_node *node);
 
 /* --- custom_call.c: functions that were registered */
 struct mdf_custom;

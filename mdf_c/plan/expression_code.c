@@ -140,24 +140,36 @@ static const char *type_by_name(const char *name)
                : NULL;
 }
 
-/* "math.pi", "numpy.float32": names with points whose first part is not bound. NULL: not such a name. */
-static const char *dotted_name(struct target *target, const struct mdf_expression *tree)
+const char *whole_name(struct compiler *compiler, const struct mdf_expression *tree)
 {
-    struct outcome outcome;
     const char *prefix, *name;
 
     if (tree->kind == MDF_EXPRESSION_NAME) {
-        return scope_find(target, tree->as.text.bytes, &outcome) ? NULL : tree->as.text.bytes;
+        return tree->as.text.bytes;
     }
     if (tree->kind != MDF_EXPRESSION_ATTRIBUTE) {
         return NULL;
     }
-    prefix = dotted_name(target, tree->as.list.items[0]);
-    name = prefix == NULL ? NULL : mdf_arena_printf(&target->compiler->scratch, "%s.%s", prefix, tree->name);
+    prefix = whole_name(compiler, tree->as.list.items[0]);
+    name = prefix == NULL ? NULL : mdf_arena_printf(&compiler->scratch, "%s.%s", prefix, tree->name);
     if (prefix != NULL && name == NULL) {
-        compile_out_of_memory(target->compiler);
+        compile_out_of_memory(compiler);
     }
     return name;
+}
+
+/* "math.pi", "numpy.float32": names with points whose first part is not bound. NULL: not such a name. */
+static const char *dotted_name(struct target *target, const struct mdf_expression *tree)
+{
+    const struct mdf_expression *first = tree;
+    struct outcome outcome;
+
+    while (first->kind == MDF_EXPRESSION_ATTRIBUTE) {
+        first = first->as.list.items[0];
+    }
+    return first->kind == MDF_EXPRESSION_NAME && !scope_find(target, first->as.text.bytes, &outcome)
+               ? whole_name(target->compiler, tree)
+               : NULL;
 }
 
 /* A name that no scope binds: a constant or a type of the closed list. */

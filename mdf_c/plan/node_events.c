@@ -195,37 +195,19 @@ static bool add_events(struct adding *adding, const struct mdf_node *events)
 const struct mdf_graph_node *node_expand_events(struct compiler *compiler, const struct mdf_graph_node *source)
 {
     const struct mdf_node *events = events_of(source);
-    struct mdf_graph_node *node;
-    struct adding adding = {.compiler = compiler};
+    struct mdf_graph_node *node = events != NULL ? copy_node(compiler, source, 2 + 4 * events->as.object.n) : NULL;
+    struct adding adding = {.compiler = compiler, .node = node};
 
     if (events == NULL) {
         return source;
     }
-    node = mdf_arena_allocate(&compiler->scratch, sizeof *node);
-    if (node == NULL) {
-        compile_out_of_memory(compiler);
-        return NULL;
-    }
-    *node = *source;
-    node->parameter_names = (struct name_table){0}; /* made anew for those that are there at the end */
-    node->parameters =
-        mdf_arena_array(&compiler->scratch, source->n_parameters + 2 + 4 * events->as.object.n, sizeof *node->parameters);
-    adding.node = node;
-    if (node->parameters != NULL && source->n_parameters > 0) {
-        memcpy(node->parameters, source->parameters, source->n_parameters * sizeof *node->parameters);
-    }
-    if (node->parameters == NULL || !add_events(&adding, events)) {
-        if (node->parameters == NULL || adding.failed) {
+    if (node == NULL || !add_events(&adding, events)) {
+        if (adding.failed) {
             compile_out_of_memory(compiler);
         }
         return NULL;
     }
-    if (!mdf_model_index(&node->parameter_names, &compiler->scratch, node->parameters, node->n_parameters,
-                         sizeof *node->parameters)) {
-        compile_out_of_memory(compiler);
-        return NULL;
-    }
-    return node;
+    return copy_is_named(compiler, node) ? node : NULL;
 }
 
 bool node_item_is_added(const struct node_builder *builder, const struct item *item)

@@ -7,25 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Dotted names are looked for before parts of them: "node.port" is a port, though a port may be called "node". */
-static const char *whole_name(struct compiler *compiler, const struct mdf_expression *tree)
-{
-    const char *prefix, *name;
-
-    if (tree->kind == MDF_EXPRESSION_NAME) {
-        return tree->as.text.bytes;
-    }
-    if (tree->kind != MDF_EXPRESSION_ATTRIBUTE) {
-        return NULL;
-    }
-    prefix = whole_name(compiler, tree->as.list.items[0]);
-    name = prefix == NULL ? NULL : mdf_arena_printf(&compiler->scratch, "%s.%s", prefix, tree->name);
-    if (prefix != NULL && name == NULL) {
-        compile_out_of_memory(compiler);
-    }
-    return name;
-}
-
 static bool find_port(const struct graph_builder *builder, const char *name, size_t *node, size_t *output)
 {
     const struct mdf_graph *graph = builder->graph;
@@ -61,7 +42,8 @@ static bool take_port(struct graph_builder *builder, struct scope *scope, const 
     return list_add(builder->compiler, ports, &watched, sizeof watched) && scope_bind(builder->compiler, scope, name, operand);
 }
 
-/* Binds the ports that the tree names. */
+/* Binds the ports that the tree names. Dotted names are looked for before parts of them: "node.port" is a port, though a port may
+ * be called "node". */
 static bool take_ports(struct graph_builder *builder, struct scope *scope, const struct mdf_expression *tree, struct list *ports)
 {
     const char *name = whole_name(builder->compiler, tree);

@@ -110,26 +110,31 @@ static void append_take_outputs(struct mdf_source_program *program)
     mdf_text_append_string(text, "}\n\n");
 }
 
+/* Brings the parameters of a lane where it has them, or from there. */
+static void append_parameters(struct mdf_source_program *program, const char *bring)
+{
+    for (size_t i = 0; i < program->graph->program->n_parameters; i++) {
+        const struct mdf_value *value = parameter_of(program, i);
+
+        if (value != NULL) {
+            mdf_text_printf(&program->functions,
+                            "        %s(s->parameter_%zu, %s_parameter(&s->one[lane], %zu), %zu, sizeof s->parameter_%zu[0][0], lane);\n",
+                            bring, i, program->name, i, value->length, i);
+        }
+    }
+}
+
 static void append_init(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
-    size_t i;
 
     mdf_text_printf(text,
                     "size_t %s_lanes_size(void)\n{\n    return sizeof(struct %s_lanes);\n}\n\n"
                     "void %s_lanes_init(struct %s_lanes *s)\n{\n    memset(s, 0, sizeof *s);\n"
                     "    for (size_t lane = 0; lane < %zu; lane++) {\n        %s_init(&s->one[lane]);\n",
                     name, name, name, name, program->n_lanes, name);
-    for (i = 0; i < program->graph->program->n_parameters; i++) {
-        const struct mdf_value *value = parameter_of(program, i);
-
-        if (value != NULL) {
-            mdf_text_printf(text,
-                            "        put_lane(s->parameter_%zu, %s_parameter(&s->one[lane], %zu), %zu, sizeof s->parameter_%zu[0][0], lane);\n", i,
-                            name, i, value->length, i);
-        }
-    }
+    append_parameters(program, "put_lane");
     mdf_text_printf(text,
                     "        bring_outputs(s, lane);\n    }\n}\n\n"
                     "void %s_lanes_seed(struct %s_lanes *s, size_t lane, uint64_t seed)\n{\n    %s_seed(&s->one[lane], seed);\n}\n\n"
@@ -167,21 +172,12 @@ static void append_step(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
-    size_t i;
 
     mdf_text_printf(text,
                     "int %s_lanes_step(struct %s_lanes *s, double dt)\n{\n    s->message = NULL;\n    s->failed_lane = 0;\n"
                     "    for (size_t lane = 0; lane < %zu; lane++) {\n",
                     name, name, program->n_lanes);
-    for (i = 0; i < program->graph->program->n_parameters; i++) {
-        const struct mdf_value *value = parameter_of(program, i);
-
-        if (value != NULL) {
-            mdf_text_printf(text,
-                            "        take_lane(s->parameter_%zu, %s_parameter(&s->one[lane], %zu), %zu, sizeof s->parameter_%zu[0][0], lane);\n", i,
-                            name, i, value->length, i);
-        }
-    }
+    append_parameters(program, "take_lane");
     mdf_text_printf(text,
                     "        if (%s_step(&s->one[lane], dt) != 0 && s->message == NULL) {\n"
                     "            s->message = %s_message(&s->one[lane]);\n            s->failed_lane = lane;\n        }\n"

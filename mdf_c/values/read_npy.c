@@ -278,30 +278,10 @@ void mdf_npy_copy(const struct mdf_npy *npy, void *elements)
 
 static void append_utf8(struct mdf_text *text, uint32_t code)
 {
+    bool is_character = code <= 0x10ffff && (code < 0xd800 || code >= 0xe000);
     char bytes[4];
 
-    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
-        code = 0xfffd;
-    }
-    if (code < 0x80) {
-        bytes[0] = (char)code;
-        mdf_text_append(text, bytes, 1);
-    } else if (code < 0x800) {
-        bytes[0] = (char)(0xc0 | code >> 6);
-        bytes[1] = (char)(0x80 | (code & 0x3f));
-        mdf_text_append(text, bytes, 2);
-    } else if (code < 0x10000) {
-        bytes[0] = (char)(0xe0 | code >> 12);
-        bytes[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        bytes[2] = (char)(0x80 | (code & 0x3f));
-        mdf_text_append(text, bytes, 3);
-    } else {
-        bytes[0] = (char)(0xf0 | code >> 18);
-        bytes[1] = (char)(0x80 | (code >> 12 & 0x3f));
-        bytes[2] = (char)(0x80 | (code >> 6 & 0x3f));
-        bytes[3] = (char)(0x80 | (code & 0x3f));
-        mdf_text_append(text, bytes, 4);
-    }
+    mdf_text_append(text, bytes, mdf_utf8_encode(is_character ? code : 0xfffd, bytes));
 }
 
 /* One string of the file, without the zeros that fill it up. Bytes (kind S) are taken for Latin-1. */

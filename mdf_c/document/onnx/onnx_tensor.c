@@ -29,22 +29,6 @@ bool mdf_onnx_tensor_head(struct onnx_import *import, const int64_t *dims, size_
     return true;
 }
 
-static void *new_elements(struct onnx_import *import, struct onnx_array *array, size_t n, size_t size)
-{
-    struct mdf_store *store;
-    size_t n_bytes;
-
-    if (!mdf_size_multiply(n, size, &n_bytes) || n_bytes < MDF_STORE_LEAST_BYTES) {
-        return mdf_arena_array(&import->document->arena, n, size);
-    }
-    store = mdf_store_allocate(import->document->memory, n_bytes);
-    if (store == NULL || !mdf_document_keep(import->document, store)) {
-        return NULL;
-    }
-    array->store = store;
-    return mdf_store_bytes(store);
-}
-
 /* ------------------------------------------------------------------ elements as nodes */
 
 /* The one element of packed numbers; of a whole number past int64 with its digits. */
@@ -225,7 +209,7 @@ static void *elements_of_bytes(struct onnx_import *import, struct onnx_array *ar
         return keep_mapping(import, raw->store) ? elements : NULL;
     }
     if (n_bits < 8 || n_elements == 0 || !raw->is_own) {
-        elements = new_elements(import, array, n_elements, mdf_dtype_size(array->dtype));
+        elements = mdf_document_elements(import->document, &array->store, n_elements, mdf_dtype_size(array->dtype));
     }
     if (elements == NULL) {
         return NULL;
@@ -295,7 +279,7 @@ static bool packed_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (!has_count(import, array, n_elements, n_bytes, tensor->n_int32_data)) {
         return false;
     }
-    elements = new_elements(import, array, n_elements, 1);
+    elements = mdf_document_elements(import->document, &array->store, n_elements, 1);
     packed = mdf_arena_array(&import->scratch, n_bytes, 1);
     if (elements == NULL || packed == NULL) {
         return mdf_onnx_out_of_memory(import);
@@ -319,7 +303,7 @@ static bool narrow_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (array->dtype == MDF_DTYPE_INT32) {
         return mdf_onnx_array_of(import, array, n_elements, tensor->int32_data);
     }
-    elements = new_elements(import, array, n_elements, size);
+    elements = mdf_document_elements(import->document, &array->store, n_elements, size);
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
@@ -344,7 +328,7 @@ static bool uint32_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (!has_count(import, array, n_elements, n_elements, tensor->n_uint64_data)) {
         return false;
     }
-    elements = new_elements(import, array, n_elements, sizeof *elements);
+    elements = mdf_document_elements(import->document, &array->store, n_elements, sizeof *elements);
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }

@@ -536,6 +536,31 @@ static size_t count_states(const struct mdf_definition *definition)
     return n;
 }
 
+struct mdf_graph_node *copy_node(struct compiler *compiler, const struct mdf_graph_node *source, size_t n_more)
+{
+    struct mdf_graph_node *node = mdf_arena_allocate(&compiler->scratch, sizeof *node);
+    struct mdf_parameter *parameters = mdf_arena_array(&compiler->scratch, source->n_parameters + n_more, sizeof *parameters);
+
+    if (node == NULL || parameters == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    *node = *source;
+    node->parameter_names = (struct name_table){0};
+    node->parameters = parameters;
+    if (source->n_parameters > 0) {
+        memcpy(parameters, source->parameters, source->n_parameters * sizeof *parameters);
+    }
+    return node;
+}
+
+bool copy_is_named(struct compiler *compiler, struct mdf_graph_node *node)
+{
+    return mdf_model_index(&node->parameter_names, &compiler->scratch, node->parameters, node->n_parameters,
+                           sizeof *node->parameters) ||
+           compile_out_of_memory(compiler) != MDF_NO_OPERAND;
+}
+
 const struct mdf_graph_node *expand_states(struct compiler *compiler, const struct mdf_graph_node *source)
 {
     struct mdf_graph_node *node;
@@ -550,21 +575,14 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
     if (n_states == 0) {
         return source;
     }
-    node = mdf_arena_allocate(&compiler->scratch, sizeof *node);
+    node = copy_node(compiler, source, n_states);
     if (node == NULL) {
-        compile_out_of_memory(compiler);
         return NULL;
     }
-    *node = *source;
-    node->parameter_names = (struct name_table){0}; /* made anew for those that are there at the end */
     node->functions = mdf_arena_array(&compiler->scratch, source->n_functions, sizeof *node->functions);
-    node->parameters = mdf_arena_array(&compiler->scratch, source->n_parameters + n_states, sizeof *node->parameters);
-    if (node->functions == NULL || node->parameters == NULL) {
+    if (node->functions == NULL) {
         compile_out_of_memory(compiler);
         return NULL;
-    }
-    if (source->n_parameters > 0) {
-        memcpy(node->parameters, source->parameters, source->n_parameters * sizeof *node->parameters);
     }
     for (i = 0; i < source->n_functions; i++) {
         node->functions[i] = source->functions[i];
@@ -577,10 +595,5 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
             return NULL;
         }
     }
-    if (!mdf_model_index(&node->parameter_names, &compiler->scratch, node->parameters, node->n_parameters,
-                         sizeof *node->parameters)) {
-        compile_out_of_memory(compiler);
-        return NULL;
-    }
-    return node;
+    return copy_is_named(compiler, node) ? node : NULL;
 }

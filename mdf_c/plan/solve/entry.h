@@ -20,6 +20,9 @@ bool entry_emit_condition(struct solver *solver, struct target *target, const st
 /* What an expression makes of `y` and `made`, in slots of the states' results. */
 bool entry_leave(struct solver *solver, struct target *target, const struct mdf_program_state *states, const char *expression,
                  solver_values y, solver_values made, enum mdf_state_result result);
+/* The range of what finds derivatives, from `first` on; where that was not done, as there are none, it is left out, and empty.
+ * False: memory was refused. */
+bool entry_end_derivatives(struct target *target, size_t first, bool done, struct mdf_range *range);
 /* The sum of the products of two values of each of n. */
 mdf_operand entry_sum_products(struct target *target, const mdf_operand *a, const mdf_operand *b, size_t n);
 

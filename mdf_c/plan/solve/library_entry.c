@@ -46,21 +46,27 @@ static bool emit_gradients(struct solver *solver, struct target *target, const s
     return entry_leave(solver, target, states, ENTRY_REAL, y, gradients, MDF_STATE_GRADIENT);
 }
 
-/* Where there are no derivatives, the library takes differences. */
-static bool emit_differentiate(struct solver *solver, struct target *target, struct mdf_program_solver *kept)
+bool entry_end_derivatives(struct target *target, size_t first, bool done, struct mdf_range *range)
 {
     struct compiler *compiler = target->compiler;
-    size_t first = unit_position(target->unit);
-    bool done = emit_gradients(solver, target, kept->states);
 
-    kept->differentiate = (struct mdf_range){first, unit_position(target->unit)};
+    *range = (struct mdf_range){first, unit_position(target->unit)};
     if (done || compiler->error->code == MDF_OUT_OF_MEMORY) {
         return done;
     }
     memset(compiler->error, 0, sizeof *compiler->error);
-    solver_blank(target->unit, first, kept->differentiate.end);
-    kept->differentiate.end = first;
+    solver_blank(target->unit, first, range->end);
+    range->end = first;
     return true;
+}
+
+/* Where there are no derivatives, the library takes differences. */
+static bool emit_differentiate(struct solver *solver, struct target *target, struct mdf_program_solver *kept)
+{
+    size_t first = unit_position(target->unit);
+    bool done = emit_gradients(solver, target, kept->states);
+
+    return entry_end_derivatives(target, first, done, &kept->differentiate);
 }
 
 bool solver_emit_entry(struct solver *solver, struct target *target)

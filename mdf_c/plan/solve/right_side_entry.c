@@ -235,18 +235,10 @@ static bool emit_tangents(struct solver *solver, struct target *target, const st
 static bool emit_differentiate(struct solver *solver, struct target *target, struct mdf_program_right_side *kept,
                                const struct directions *directions)
 {
-    struct compiler *compiler = target->compiler;
     size_t first = unit_position(target->unit);
     bool done = directions->n == 0 || emit_tangents(solver, target, kept, directions);
 
-    kept->differentiate = (struct mdf_range){first, unit_position(target->unit)};
-    if (done || compiler->error->code == MDF_OUT_OF_MEMORY) {
-        return done;
-    }
-    memset(compiler->error, 0, sizeof *compiler->error);
-    solver_blank(target->unit, first, kept->differentiate.end);
-    kept->differentiate.end = first;
-    return true;
+    return entry_end_derivatives(target, first, done, &kept->differentiate);
 }
 
 /* ------------------------------------------------------------------ the whole */
