@@ -205,19 +205,6 @@ static mdf_dtype type_of_numbers(const struct mdf_context *context, const struct
     return dtype;
 }
 
-/* Whether an integer type holds an int64 as it is. */
-static bool holds(mdf_dtype dtype, int64_t integer)
-{
-    int bits = dtype == MDF_DTYPE_INT2 || dtype == MDF_DTYPE_UINT2   ? 2
-               : dtype == MDF_DTYPE_INT4 || dtype == MDF_DTYPE_UINT4 ? 4
-                                                                     : (int)mdf_dtype_size(dtype) * 8;
-
-    if (mdf_dtype_kind(dtype) == 'u') {
-        return integer >= 0 && (bits == 64 || integer >> bits == 0);
-    }
-    return integer >> (bits - 1) == 0 || integer >> (bits - 1) == -1;
-}
-
 bool mdf_python_passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
 {
     const int64_t *integers = operand->data;
@@ -229,7 +216,7 @@ bool mdf_python_passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
         return false;
     }
     for (i = 0; i < operand->length; i++) {
-        if (!holds(dtype, integers[i])) {
+        if (!mdf_dtype_holds_integer(dtype, integers[i])) {
             return true;
         }
     }

@@ -426,20 +426,50 @@ static mdf_dtype declared_dtype(const struct mdf_value *source, const struct mdf
     return want == 'f' && (have == 'i' || have == 'u' || have == 'b') ? type->dtype : MDF_DTYPE_NONE;
 }
 
-/* Whether all elements keep their value as integers. */
-static bool is_whole(const struct mdf_value *value)
+/* Whether one is a text where the other is none. */
+static bool differs_in_text(const struct mdf_value *array, const struct mdf_declared_type *type)
 {
-    const char *elements = value->data;
-    size_t size = mdf_dtype_size(value->dtype), i;
+    return type->exact && type->dtype != MDF_DTYPE_NONE && !type->sequence &&
+           (mdf_dtype_kind((mdf_dtype)array->dtype) == 's') != (mdf_dtype_kind(type->dtype) == 's');
+}
 
-    for (i = 0; i < value->length; i++) {
-        double real = mdf_element_to_double(value->dtype, elements + i * size);
+/* Why an array is not converted to `dtype`, which a declared type asks for, in words; NULL: it is. */
+static const char *misfit(const struct mdf_value *array, mdf_dtype dtype)
+{
+    mdf_dtype from = (mdf_dtype)array->dtype;
+    size_t size = mdf_dtype_size(from), i;
+    char want = mdf_dtype_kind(dtype);
 
-        if (real != floor(real) || fabs(real) > 0x1p63) {
-            return false;
+    if (mdf_dtype_kind(from) == 'c' && dtype != MDF_DTYPE_NONE && want != 'c') {
+        return "a complex number";
+    }
+    for (i = 0; (want == 'i' || want == 'u') && i < array->length; i++) {
+        const char *element = (const char *)array->data + i * size;
+        double number = mdf_element_to_double(from, element);
+
+        if (!mdf_dtype_holds(dtype, from, element)) {
+            return isfinite(number) && number == floor(number) ? "a number out of bounds" : "a value with a fraction";
         }
     }
-    return true;
+    return NULL;
+}
+
+static bool fits_declared(struct mdf_context *context, const struct mdf_value *value, const struct mdf_declared_type *type,
+                          mdf_dtype dtype)
+{
+    const char *what = NULL;
+    char description[80];
+
+    if (value->kind == MDF_KIND_TENSOR) {
+        what = !differs_in_text(value, type) ? misfit(value, dtype) : value->dtype == MDF_DTYPE_STRING ? "a text" : "a number";
+    }
+    if (what == NULL) {
+        return true;
+    }
+    mdf_value_describe(value, description, sizeof description);
+    mdf_error_set(&context->error, MDF_TYPE, "%s (%s) does not fit the declared type %s", what, description,
+                  mdf_dtype_name(type->dtype));
+    return false;
 }
 
 /* A list of numbers under the type of an array is that array. `made`: false where the list is none. */
@@ -460,7 +490,6 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
                        const struct mdf_declared_type *type, bool borrowing)
 {
     mdf_dtype dtype = declared_dtype(source, type);
-    char want = mdf_dtype_kind(dtype), description[80];
 
     if (mdf_is_other_sequence(source, type)) {
         return mdf_declare_sequence(context, target, source, type);
@@ -475,17 +504,15 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
             return done;
         }
     }
+    if (!fits_declared(context, source, type, dtype)) {
+        return false;
+    }
     if (dtype == MDF_DTYPE_NONE) {
         if (borrowing) {
             borrow(context, target, source);
         } else if (!mdf_value_copy(context->memory, target, source)) {
             return out_of_memory(context);
         }
-    } else if ((want == 'i' || want == 'u') && mdf_dtype_kind(source->dtype) == 'f' && !is_whole(source)) {
-        mdf_value_describe(source, description, sizeof description);
-        mdf_error_set(&context->error, MDF_TYPE, "a value with a fraction (%s) does not fit the declared type %s", description,
-                      mdf_dtype_name(dtype));
-        return false;
     } else if (!mdf_value_convert(context->memory, target, source, dtype)) {
         return out_of_memory(context);
     }
@@ -500,7 +527,8 @@ bool mdf_declare_value(struct mdf_context *context, struct mdf_value *target, co
 
 bool mdf_declare_swap(struct mdf_value *target, struct mdf_value *source, const struct mdf_declared_type *type)
 {
-    if (source->kind != MDF_KIND_TENSOR || type->sequence || declared_dtype(source, type) != MDF_DTYPE_NONE) {
+    if (source->kind != MDF_KIND_TENSOR || type->sequence || differs_in_text(source, type) ||
+        declared_dtype(source, type) != MDF_DTYPE_NONE) {
         return false;
     }
     mdf_value_swap(target, source);

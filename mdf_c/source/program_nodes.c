@@ -111,22 +111,49 @@ static bool waits_unchanged(const struct mdf_source_slot *port, const struct mdf
            (mdf_dtype_kind(to->dtype) == 'f' && mdf_dtype_size(to->dtype) >= mdf_dtype_size(from->dtype));
 }
 
-/* What arrives at a port of a whole type has to be whole. */
+/* What a number `x` of a type is where a type of whole numbers does not hold it; NULL: it holds all of them. */
+static const char *out_of_bounds(struct mdf_source_writer *writer, mdf_dtype whole, mdf_dtype from, const char *x)
+{
+    char kind = mdf_dtype_kind(from);
+    int bits = (int)mdf_dtype_bits(whole), from_bits = (int)mdf_dtype_bits(from);
+    bool has_sign = mdf_dtype_kind(whole) == 'i';
+
+    if (kind == 'f') {
+        const char *real = mdf_source_text(writer, "(double)%s", x);
+
+        return mdf_source_text(writer, "!(%s == floor(%s) && %s >= %s0x%dp%d && %s < 0x1p%d)", real, real, real,
+                               has_sign ? "-" : "", has_sign ? 1 : 0, bits - 1, real, has_sign ? bits - 1 : bits);
+    }
+    if (kind == 'b' || (kind == 'u' && bits - has_sign >= from_bits) || (kind == 'i' && has_sign && bits >= from_bits)) {
+        return NULL;
+    }
+    if (kind == 'u' || (kind == 'i' && !has_sign && bits >= from_bits)) {
+        return kind == 'u' ? mdf_source_text(writer, "(uint64_t)%s >> %d != 0", x, bits - has_sign)
+                           : mdf_source_text(writer, "%s < 0", x);
+    }
+    return has_sign ? mdf_source_text(writer, "(int64_t)%s >> %d != 0 && (int64_t)%s >> %d != -1", x, bits - 1, x, bits - 1)
+                    : mdf_source_text(writer, "(int64_t)%s >> %d != 0", x, bits);
+}
+
+/* What arrives at a port of a whole type has to be whole, and such a number. */
 static void check_whole(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from)
 {
     struct mdf_source_writer *writer = &program->writer;
-    const char *x;
+    char kind = mdf_dtype_kind(to->dtype);
+    const char *misfit = NULL;
 
-    if (mdf_dtype_kind(from->dtype) != 'f' || mdf_dtype_kind(to->dtype) == 'f' || from->length == 0) {
+    if ((kind == 'i' || kind == 'u') && from->length > 0 && to->dtype != from->dtype) {
+        misfit = out_of_bounds(writer, to->dtype, from->dtype,
+                               from->length > 1 ? mdf_source_text(writer, "%s[i]", from->name)
+                                                : mdf_source_operand_element(program, from, 0));
+    }
+    if (misfit == NULL) {
         return;
     }
     if (from->length > 1) {
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", from->length);
     }
-    x = from->length > 1 ? mdf_source_text(writer, "(double)%s[i]", from->name)
-                         : mdf_source_text(writer, "(double)%s", mdf_source_operand_element(program, from, 0));
-    mdf_source_bail_out_if(writer, mdf_source_text(writer, "!(%s == floor(%s) && fabs(%s) < 0x1p63)", x, x, x),
-                           "a value with a fraction does not fit the declared type of an input port");
+    mdf_source_bail_out_if(writer, misfit, "a value does not fit the declared type of an input port");
     if (from->length > 1) {
         mdf_source_close(writer);
     }

@@ -5,6 +5,7 @@
 
 #include "mdf_c/base/error.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -73,6 +74,33 @@ mdf_dtype mdf_dtype_in_bytes(mdf_dtype dtype)
         return dtype;
     }
     return mdf_dtype_kind(dtype) == 'i' ? MDF_DTYPE_INT8 : MDF_DTYPE_UINT8;
+}
+
+bool mdf_dtype_holds_integer(mdf_dtype whole, int64_t integer)
+{
+    unsigned bits = mdf_dtype_bits(whole);
+
+    if (mdf_dtype_kind(whole) == 'u') {
+        return integer >= 0 && (bits == 64 || integer >> bits == 0);
+    }
+    return integer >> (bits - 1) == 0 || integer >> (bits - 1) == -1;
+}
+
+bool mdf_dtype_holds(mdf_dtype whole, mdf_dtype dtype, const void *element)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    if (kind == 'f') {
+        double real = mdf_element_to_double(dtype, element);
+        int bits = (int)mdf_dtype_bits(whole);
+        bool has_sign = mdf_dtype_kind(whole) == 'i';
+
+        return real == floor(real) && real >= (has_sign ? -ldexp(1, bits - 1) : 0) && real < ldexp(1, has_sign ? bits - 1 : bits);
+    }
+    if (dtype == MDF_DTYPE_UINT64 && mdf_element_to_int64(dtype, element) < 0) {
+        return whole == MDF_DTYPE_UINT64;
+    }
+    return kind != 'c' && mdf_dtype_holds_integer(whole, mdf_element_to_int64(dtype, element));
 }
 
 int mdf_dtype_to_onnx(mdf_dtype dtype)

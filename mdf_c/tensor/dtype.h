@@ -19,6 +19,9 @@ bool mdf_dtype_is_half(mdf_dtype dtype);
 unsigned mdf_dtype_bits(mdf_dtype dtype);
 /* The type of whole bytes that holds the same numbers: 2- and 4-bit integers as int8 and uint8, all others as they are. */
 mdf_dtype mdf_dtype_in_bytes(mdf_dtype dtype);
+/* Whether a type of whole numbers holds an int64, or an element of any type but strings, as it is. */
+bool mdf_dtype_holds_integer(mdf_dtype whole, int64_t integer);
+bool mdf_dtype_holds(mdf_dtype whole, mdf_dtype dtype, const void *element);
 /* TensorProto.DataType of ONNX, and back; MDF_DTYPE_NONE where there is none. */
 int mdf_dtype_to_onnx(mdf_dtype dtype);
 mdf_dtype mdf_dtype_from_onnx(int64_t data_type);

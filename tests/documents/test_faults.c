@@ -156,6 +156,23 @@ static const struct {
      "m.yaml:1:93: error: node 'b', input port 'i': the port has another shape than its value: declared (?, 3), given (1, 2)"},
     {EDGE_OF("[1, 2]", "shape: ['3'], default_value: 0"),
      "m.yaml:1:91: error: node 'b', input port 'i': the port has another shape than its value: declared (3,), given (2,)"},
+    {EDGE_OF("300", "type: uint8"),
+     "m.yaml:1:88: error: node 'b', input port 'i': a number out of bounds (int64 scalar) does not "
+     "fit the declared type uint8"},
+    {EDGE_OF("numpy.array([1, -1])", "type: uint64"),
+     "m.yaml:1:105: error: node 'b', input port 'i': a number out of bounds (int64[2]) does not fit the declared type uint64"},
+    {EDGE_OF("numpy.uint64(2) ** 63", "type: int64"), "m.yaml:1:106: error: node 'b', input port 'i': a number out of bounds "
+                                                      "(uint64 scalar) does not fit the declared type int64"},
+    {EDGE_OF("2.0 ** 63", "type: int64"), "m.yaml:1:94: error: node 'b', input port 'i': a number out of bounds (float64 scalar) "
+                                          "does not fit the declared type int64"},
+    {EDGE_OF("-2.0 ** 63", "type: int64"), ""},
+    {EDGE_OF("numpy.uint64(2) ** 63", "type: uint64"), ""},
+    {EDGE_OF("[255, 0]", "type: uint8"), ""},
+    {EDGE_OF("[-8, 7]", "type: int4"), ""},
+    {EDGE_OF("str(2)", "type: int64"),
+     "m.yaml:1:91: error: node 'b', input port 'i': a text (string scalar) does not fit the declared type int64"},
+    {EDGE_OF("2", "type: string"),
+     "m.yaml:1:86: error: node 'b', input port 'i': a number (int64 scalar) does not fit the declared type string"},
     {EDGE_OF("[1, 2]", "shape: ['2']"), ""},
     {EDGE_OF("[1, 2]", "shape: [n]"), ""},
     {EDGE_OF("7", "shape: [3]"), ""},

@@ -702,6 +702,27 @@ Test(compile, zeros_stand_in_for_inputs_of_declared_shape)
     free(output);
 }
 
+/* What a port of few bits does not hold is an error there too. */
+Test(compile, a_number_that_a_narrow_port_does_not_hold_is_an_error)
+{
+    char *output = compile_new_output();
+
+    compile_write_file(
+        "narrow.yaml",
+        "m: {graphs: {g: {nodes: {A: {parameters: {k: {default_initial_value: 0, value: k * -3 + 1}}, output_ports: {o: "
+        "{value: k * 40}}}, B: {input_ports: {x: {type: int8}}, output_ports: {y: {value: x}}}}, edges: {e: {sender: A, "
+        "sender_port: o, receiver: B, receiver_port: x}}, conditions: {node_specific: {B: {type: EveryNCalls, kwargs: "
+        "{dependency: A, n: 2}}}}}}}");
+    cr_expect_eq(compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/narrow.yaml 2>&1", compile_folder),
+                 0);
+    cr_expect(strstr(output, "\"y\": -80") != NULL, "%s", output);
+    cr_expect_eq(
+        compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/narrow.yaml -n 2 2>&1", compile_folder), 1);
+    cr_expect(strstr(output, "a value does not fit the declared type of an input port (compiled) (step 2)") != NULL, "%s",
+              output);
+    free(output);
+}
+
 /* Nor can it hold a fraction that is given where the other steps have whole numbers. */
 Test(compile, an_input_that_would_lose_its_fraction_is_refused)
 {
