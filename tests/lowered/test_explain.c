@@ -445,3 +445,24 @@ Test(explain, every_reason_has_words)
         cr_expect(strlen(text) > 8 && text[strlen(text) - 1] != '.', "%s", text);
     }
 }
+
+/* An index as int32 that fills an array, as one element of many: in the nest that is made of both, what is stored has all axes.
+ */
+Test(explain, an_index_that_fills_an_array_is_no_mistake)
+{
+    static const char model[] =
+        MODEL("\"n\": {\"parameters\": {\"all\": {\"value\": \"numpy.prod(kept, axis=-1)\"}, \"below\": {\"value\": \"s <= 0\"}, "
+              "\"chosen\": {\"value\": \"numpy.where(below, 0, 0)\"}, \"first\": {\"value\": \"numpy.argmin(chosen, axis=0)\"}, "
+              "\"s\": {\"default_initial_value\": \"0\", \"value\": \"numpy.broadcast_to(first, 2).astype(numpy.float32)\"}, "
+              "\"kept\": {\"value\": \"below\"}}}");
+    static char text[TEXT_SIZE];
+    uint64_t n_done, n_recorded;
+    struct engine engine;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    cr_assert_eq(mdf_evaluate_steps(engine.state, 600, 1, 1, 1, NULL, 0, &n_done, &n_recorded, &engine.error), MDF_OK, "%s",
+                 engine.error.message);
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
+    engine_end(&engine);
+}

@@ -417,8 +417,25 @@ static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_n
     return i < nest->n_steps;
 }
 
-struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const struct mdf_lowered_nest *nest,
-                                          narrow_writer *write, void *context)
+/* What was made of a step has its axes, be they more than those of its operands (one element for many). It has failed where what
+ * is stored was there before, and has fewer. */
+static void keep_axes(struct nest_draft *draft, size_t n_before, const struct draft_step *from)
+{
+    size_t i;
+
+    for (i = n_before; i < draft->n_steps; i++) {
+        const struct mdf_nest_step *made = &draft->steps[i].step;
+
+        if (made->kind == MDF_NEST_ELEMENT && from->step.kind == MDF_NEST_ELEMENT) {
+            draft->steps[i].axes |= from->axes;
+        } else if (made->kind == MDF_NEST_STORE && (from->axes & ~draft->steps[made->in[0]].axes) != 0) {
+            draft->has_failed = true;
+        }
+    }
+}
+
+struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const struct mdf_lowered_nest *nest, narrow_writer *write,
+                                          void *context)
 {
     struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
     size_t i;
@@ -432,8 +449,10 @@ struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const stru
     memcpy(draft->extents, from->extents, draft->n_axes * sizeof *from->extents);
     for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
         struct draft_step step = from->steps[i];
+        size_t n_before = draft->n_steps;
 
         write(front, nest, draft, i, &step, context);
+        keep_axes(draft, n_before, &from->steps[i]);
     }
     return from->has_failed || draft->has_failed ? NULL : draft_finish(front->lowering, draft);
 }
