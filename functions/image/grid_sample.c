@@ -99,25 +99,11 @@ static size_t next_block(const struct mdf_grid_sampling *job, size_t at, size_t 
     return point;
 }
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/image/grid_sample.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/image/grid_sample.inc"
+#define TEMPLATE "functions/image/grid_sample.inc"
+#include "functions/kernel/of_reals.inc"
 
-#define ELEMENT uint8_t
-#define NAME(x) x##_1
-#include "functions/image/grid_pick.inc"
-#define ELEMENT uint16_t
-#define NAME(x) x##_2
-#include "functions/image/grid_pick.inc"
-#define ELEMENT uint32_t
-#define NAME(x) x##_4
-#include "functions/image/grid_pick.inc"
-#define ELEMENT uint64_t
-#define NAME(x) x##_8
-#include "functions/image/grid_pick.inc"
+#define TEMPLATE "functions/image/grid_pick.inc"
+#include "functions/kernel/of_words.inc"
 
 /* ------------------------------------------------------------------ GridSample */
 

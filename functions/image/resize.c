@@ -22,25 +22,11 @@ struct pass {
 /* Rough times of one tap, and of one element that is moved, to judge what is worth a thread. */
 static const double tap_ns = 0.3, move_ns = 0.2;
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/image/resize_taps.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/image/resize_taps.inc"
+#define TEMPLATE "functions/image/resize_taps.inc"
+#include "functions/kernel/of_reals.inc"
 
-#define ELEMENT uint8_t
-#define NAME(x) x##_1
-#include "functions/image/resize_nearest.inc"
-#define ELEMENT uint16_t
-#define NAME(x) x##_2
-#include "functions/image/resize_nearest.inc"
-#define ELEMENT uint32_t
-#define NAME(x) x##_4
-#include "functions/image/resize_nearest.inc"
-#define ELEMENT uint64_t
-#define NAME(x) x##_8
-#include "functions/image/resize_nearest.inc"
+#define TEMPLATE "functions/image/resize_nearest.inc"
+#include "functions/kernel/of_words.inc"
 
 typedef void (*row_function)(const struct mdf_resized_axis *axis, const void *source, void *target);
 

@@ -279,3 +279,18 @@ bool mdf_along_begin(struct mdf_call *call, const struct mdf_value *data, size_t
                                 .strides = strides};
     return true;
 }
+
+bool mdf_along_gather_all(struct mdf_call *call, int64_t given_axis)
+{
+    const struct mdf_value *data = mdf_call_tensor(call, 0), *indices = mdf_call_tensor(call, 1);
+    struct mdf_along along;
+    size_t axis;
+    void *target;
+
+    if (data == NULL || indices == NULL || !mdf_call_axis(call, given_axis, data->rank, &axis) ||
+        !mdf_along_begin(call, data, axis, &along)) {
+        return false;
+    }
+    target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, indices->rank, mdf_value_shape(indices));
+    return target != NULL && mdf_along_gather(&along, target, data->data);
+}

@@ -69,18 +69,7 @@ static bool gather(struct mdf_call *call)
 
 static bool gather_elements(struct mdf_call *call)
 {
-    const struct axis_settings *settings = call->settings;
-    const struct mdf_value *data = mdf_call_tensor(call, 0), *indices = mdf_call_tensor(call, 1);
-    struct mdf_along along;
-    size_t axis;
-    void *target;
-
-    if (data == NULL || indices == NULL || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
-        !mdf_along_begin(call, data, axis, &along)) {
-        return false;
-    }
-    target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, indices->rank, mdf_value_shape(indices));
-    return target != NULL && mdf_along_gather(&along, target, data->data);
+    return mdf_along_gather_all(call, ((const struct axis_settings *)call->settings)->axis);
 }
 
 struct batch_settings {

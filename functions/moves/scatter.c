@@ -494,18 +494,7 @@ static const char out_of_range[] = "an index is out of range";
 /* Of numbers of the array's elements, indices, updates: the number where each update goes. */
 static bool find_element_places(struct mdf_call *call)
 {
-    const struct scatter_settings *settings = call->settings;
-    const struct mdf_value *numbers = mdf_call_tensor(call, 0), *indices = mdf_call_tensor(call, 1);
-    struct mdf_along along;
-    size_t axis;
-    void *target;
-
-    if (numbers == NULL || indices == NULL || !mdf_call_axis(call, settings->axis, numbers->rank, &axis) ||
-        !mdf_along_begin(call, numbers, axis, &along)) {
-        return false;
-    }
-    target = mdf_call_output(call, 0, (mdf_dtype)numbers->dtype, indices->rank, mdf_value_shape(indices));
-    return target != NULL && mdf_along_gather(&along, target, numbers->data);
+    return mdf_along_gather_all(call, ((const struct scatter_settings *)call->settings)->axis);
 }
 
 static bool find_block_places(struct mdf_call *call)

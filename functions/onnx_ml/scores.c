@@ -86,16 +86,7 @@ bool mdf_labels_output(struct mdf_call *call, const struct mdf_labels *labels, c
 /* "p": of each element the number below which a normal variable stays with that probability. */
 static bool run_probit(struct mdf_call *call)
 {
-    const struct mdf_value *p = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    double *x = p != NULL ? mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, p->rank,
-                                            mdf_value_shape(p))
-                          : NULL;
-
-    for (size_t i = 0; x != NULL && i < p->length; i++) {
-        x[i] = mdf_probit(
-            mdf_element_to_double((mdf_dtype)p->dtype, (const char *)p->data + i * mdf_dtype_size((mdf_dtype)p->dtype)));
-    }
-    return x != NULL;
+    return mdf_python_run_real(call, mdf_probit);
 }
 
 const struct mdf_operator mdf_operators_python_scores[] = {

@@ -76,12 +76,8 @@ struct addend {
     double beta;
 };
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/products/matmul_addend.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/products/matmul_addend.inc"
+#define TEMPLATE "functions/products/matmul_addend.inc"
+#include "functions/kernel/of_reals.inc"
 #define ELEMENT uint32_t
 #define NAME(x) x##_integer32
 #include "functions/products/matmul_addend.inc"

@@ -136,28 +136,14 @@ static double trigamma(double x)
                 square * (1.0 / 30 - square * (1.0 / 42 - square * (1.0 / 30 - square * (5.0 / 66 - square * (691.0 / 2730))))));
 }
 
-static bool run_function(struct mdf_call *call, double (*function)(double))
-{
-    const struct mdf_value *x = mdf_python_input_array(call, 0, SLOT_FIRST);
-    double *y = x != NULL ? mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, x->rank,
-                                            mdf_value_shape(x))
-                          : NULL;
-
-    for (size_t i = 0; y != NULL && i < x->length; i++) {
-        y[i] =
-            function(mdf_element_to_double((mdf_dtype)x->dtype, (const char *)x->data + i * mdf_dtype_size((mdf_dtype)x->dtype)));
-    }
-    return y != NULL;
-}
-
 static bool run_digamma(struct mdf_call *call)
 {
-    return run_function(call, digamma);
+    return mdf_python_run_real(call, digamma);
 }
 
 static bool run_trigamma(struct mdf_call *call)
 {
-    return run_function(call, trigamma);
+    return mdf_python_run_real(call, trigamma);
 }
 
 enum { FIRST = 1, SECOND = 2, THIRD = 4 };

@@ -624,3 +624,17 @@ bool mdf_python_constant(const char *dotted_name, double *value)
     }
     return false;
 }
+
+bool mdf_python_run_real(struct mdf_call *call, double (*function)(double))
+{
+    const struct mdf_value *x = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
+    double *y = x != NULL ? mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, x->rank,
+                                            mdf_value_shape(x))
+                          : NULL;
+
+    for (size_t i = 0; y != NULL && i < x->length; i++) {
+        y[i] =
+            function(mdf_element_to_double((mdf_dtype)x->dtype, (const char *)x->data + i * mdf_dtype_size((mdf_dtype)x->dtype)));
+    }
+    return y != NULL;
+}

@@ -110,6 +110,8 @@ bool mdf_python_convert(struct mdf_call *call, struct mdf_value *target, const s
 /* Makes `target`, which is no operand, an array of that strength; its elements. */
 void *mdf_python_make(struct mdf_call *call, struct mdf_value *target, mdf_dtype dtype, enum mdf_strength strength, size_t rank,
                       const int64_t *shape);
+/* The whole call of a function of one real number: output 0 is what it makes of each element of input 0, as float64. */
+bool mdf_python_run_real(struct mdf_call *call, double (*function)(double));
 /* Makes `target` an array of the type and strength of another, as numpy yields it. */
 void *mdf_python_make_like(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
                            const int64_t *shape);

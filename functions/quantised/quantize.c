@@ -79,18 +79,6 @@ static bool refuse_scale(struct mdf_call *call, const struct mdf_value *x, const
     return mdf_call_error(call, MDF_SHAPE, "a scale that is %s does not fit data that is %s along that axis", scale_text, x_text);
 }
 
-static bool same_shape(const struct mdf_value *a, const struct mdf_value *b)
-{
-    size_t i;
-
-    for (i = 0; a->rank == b->rank && i < a->rank; i++) {
-        if (mdf_value_shape(a)[i] != mdf_value_shape(b)[i]) {
-            return false;
-        }
-    }
-    return a->rank == b->rank;
-}
-
 /* Blocks of `axis`: all other axes of the scale are those of the data. */
 static bool lay_out_blocks(struct mdf_call *call, const struct mdf_value *x, const struct mdf_value *scale, size_t axis,
                            int64_t block_size, struct layout *layout)
@@ -189,7 +177,7 @@ static bool prepare(struct mdf_call *call, const struct mdf_value *x, const stru
 {
     float *scales, *zeros = NULL;
 
-    if (zero != NULL && !same_shape(scale, zero) && (scale->length != 1 || zero->length != 1)) {
+    if (zero != NULL && !mdf_value_has_shape_of(scale, zero) && (scale->length != 1 || zero->length != 1)) {
         return refuse_scale(call, zero, scale);
     }
     if (!lay_out(call, x, scale, &run->layout)) {
@@ -417,7 +405,7 @@ static bool plan_scales(struct mdf_call *call, const char *function, struct mdf_
     struct layout layout;
 
     if (x->length == 0 || scale->dtype != MDF_DTYPE_FLOAT32 ||
-        (zero != NULL && !same_shape(scale, zero) && (scale->length != 1 || zero->length != 1)) ||
+        (zero != NULL && !mdf_value_has_shape_of(scale, zero) && (scale->length != 1 || zero->length != 1)) ||
         !lay_out(call, x, scale, &layout) || !mdf_routine_room(plan, FORMAT + MDF_SMALL_FORMAT, 2)) {
         return false;
     }

@@ -77,12 +77,8 @@ static bool find_place(const struct columns *job, size_t n_axes, size_t tap, siz
     return true;
 }
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/windows/col2im_add.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/windows/col2im_add.inc"
+#define TEMPLATE "functions/windows/col2im_add.inc"
+#include "functions/kernel/of_reals.inc"
 #define ELEMENT uint64_t
 #define NAME(x) x##_integer
 #include "functions/windows/col2im_add.inc"

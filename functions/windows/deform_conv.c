@@ -50,12 +50,8 @@ static const double laid_element_ns = 0.3, point_ns = 5;
 
 #include "functions/windows/deform_points.inc"
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/windows/deform_rows.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/windows/deform_rows.inc"
+#define TEMPLATE "functions/windows/deform_rows.inc"
+#include "functions/kernel/of_reals.inc"
 
 static void locate(const void *context, size_t batch, struct mdf_product *product)
 {

@@ -83,12 +83,8 @@ struct combination {
     void (*one)(size_t n, const void *x, size_t step, void *y);
 };
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/windows/pool_rows.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/windows/pool_rows.inc"
+#define TEMPLATE "functions/windows/pool_rows.inc"
+#include "functions/kernel/of_reals.inc"
 
 /* Rough time of one tap, to judge what is worth a thread. */
 static const double tap_ns = 0.1;

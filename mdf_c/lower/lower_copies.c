@@ -115,7 +115,7 @@ static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop
         size_t maker = from != next ? mdf_lowered_find_maker(&loop->body, from) : SIZE_MAX;
 
         if (maker != SIZE_MAX && loop->body.ops[maker].code < MDF_LOWERED_CALL &&
-            lowering_has_same_form(&values[next].form, &values[from].form)) {
+            mdf_value_has_form_of(&values[next].form, &values[from].form)) {
             loop->states[i].next = from;
         }
     }

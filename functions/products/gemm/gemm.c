@@ -78,21 +78,13 @@ static bool is_dot(const struct mdf_product *product)
 #include "functions/products/fused_vector.inc"
 #undef WITHOUT_TILES
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/products/gemm/gemm_pack.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/products/gemm/gemm_pack.inc"
+#define TEMPLATE "functions/products/gemm/gemm_pack.inc"
+#include "functions/kernel/of_reals.inc"
 #define ELEMENT uint32_t
 #define NAME(x) x##_words
 #include "functions/products/gemm/gemm_pack.inc"
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/products/gemm/gemm_plain.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/products/gemm/gemm_plain.inc"
+#define TEMPLATE "functions/products/gemm/gemm_plain.inc"
+#include "functions/kernel/of_reals.inc"
 #define ELEMENT uint32_t
 #define NAME(x) x##_integer32
 #include "functions/products/gemm/gemm_plain.inc"

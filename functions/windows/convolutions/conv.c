@@ -19,12 +19,8 @@
 const struct mdf_setting mdf_conv_setting_table[] = {
     MDF_WINDOW_SETTINGS, {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)}, {NULL, MDF_SETTING_INT, 0}};
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/windows/convolutions/conv_rows.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/windows/convolutions/conv_rows.inc"
+#define TEMPLATE "functions/windows/convolutions/conv_rows.inc"
+#include "functions/kernel/of_reals.inc"
 
 static bool check_channels(struct mdf_call *call, const struct mdf_conv_settings *settings, const struct mdf_value *x,
                            const struct mdf_value *weights, const struct mdf_value *bias)

@@ -31,12 +31,8 @@ struct transposed {
     mdf_add_scaled add_scaled;
 };
 
-#define ELEMENT float
-#define NAME(x) x##_float32
-#include "functions/windows/convolutions/conv_transpose_rows.inc"
-#define ELEMENT double
-#define NAME(x) x##_float64
-#include "functions/windows/convolutions/conv_transpose_rows.inc"
+#define TEMPLATE "functions/windows/convolutions/conv_transpose_rows.inc"
+#include "functions/kernel/of_reals.inc"
 
 /* Rough time of one element, to judge what is worth a thread. */
 static const double add_ns = 0.4;
