@@ -152,8 +152,11 @@ static bool leave_out(struct target *target, const struct mdf_operator *row, con
     if (found != NULL || formal->allowed[0] == '*' || given->kind == MDF_EXPRESSION_NONE) {
         return true;
     }
-    compile_error(target->compiler, MDF_UNSUPPORTED, "%s: '%.*s' is not supported but as %.*s", row->name, (int)formal->length,
-                  formal->name, (int)formal->allowed_length, formal->allowed);
+    compile_error(target->compiler, MDF_UNSUPPORTED, "%s: '%.*s' is not supported but as ", row->name, (int)formal->length,
+                  formal->name);
+    for (const char *at = formal->allowed; at < formal->allowed + formal->allowed_length; at += strcspn(at, "| ") + 1) {
+        mdf_error_append(target->compiler->error, "%s%.*s", at > formal->allowed ? " or " : "", (int)strcspn(at, "|> "), at);
+    }
     return false;
 }
 
@@ -190,11 +193,16 @@ static bool place_setting(struct target *target, const struct mdf_operator *row,
 }
 
 /* The argument is none of the call's: `*done`; it is a setting, it has no effect, or another function takes it in behind the
- * call. */
+ * call. Or it is one, and says that another function is called. */
 static bool place_beside(struct target *target, const struct mdf_operator *row, const struct call_formal *formal,
                          const struct mdf_expression *given, struct call_arguments *arguments, bool *done)
 {
     *done = formal->allowed != NULL;
+    if (*done && formal->allowed[0] == '?') {
+        *done = given->kind == MDF_EXPRESSION_NONE;
+        arguments->row = *done ? arguments->row : named_row(formal->allowed + 1);
+        return true;
+    }
     if (*done && formal->allowed[0] == '@') {
         return place_setting(target, row, formal, given, arguments);
     }

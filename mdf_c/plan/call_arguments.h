@@ -3,7 +3,8 @@
  * Formals are "a axis= keepdims= *rest": names in order, '=' behind one that may be left out. What stands behind the '=' is given
  * beside the call: "kind=stable|quicksort" may be one of these texts or None, "copy=*" anything, and changes nothing;
  * "indexing=xy|ij>operator.f": 'ij' has that function called; "initial=>numpy.add" is what that function takes in behind the
- * call, in the type of the result if it is an element; "subscripts=@equation" is the text of a setting, in front of all others.
+ * call, in the type of the result if it is an element; "where=?operator.f": where it is given, that function is called instead,
+ * by the names of these formals; "subscripts=@equation" is the text of a setting, in front of all others.
  */
 #ifndef MDF_PLAN_CALL_ARGUMENTS_H
 #define MDF_PLAN_CALL_ARGUMENTS_H

@@ -326,8 +326,10 @@ static bool has_lists(const struct mdf_expression *tree)
 /* A call; behind it one of the function that takes in what is given beside it, in the type of the result or as it is. */
 static mdf_operand call_row(struct target *target, const struct call_arguments *arguments, mdf_operand into)
 {
-    mdf_operand result = unit_call_row(target, arguments->row, arguments->settings, arguments->operands, arguments->n,
-                                       arguments->taken_in_by == NULL ? into : MDF_NO_OPERAND),
+    mdf_operand first = arguments->taken_in_by == NULL ? into : MDF_NO_OPERAND,
+                result = arguments->row->kernel == NULL ? compile_meaning(target, arguments, first)
+                                                        : unit_call_row(target, arguments->row, arguments->settings,
+                                                                        arguments->operands, arguments->n, first),
                 taken_in[2] = {result, arguments->taken_in};
 
     if (arguments->taken_in_by == NULL || result == MDF_NO_OPERAND) {
@@ -385,9 +387,9 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
         return compile_out_of_memory(target->compiler);
     }
     if (call_arguments_collect(target, row, tree, self, arguments)) {
-        result = custom != NULL        ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
-                 : row->kernel == NULL ? compile_meaning(target, arguments, into)
-                 : compile_written_out(target, row, arguments->operands, arguments->n, has_lists(tree), &result)
+        result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
+                 : arguments->row->kernel != NULL &&
+                         compile_written_out(target, row, arguments->operands, arguments->n, has_lists(tree), &result)
                      ? compile_move(target, result, into)
                      : call_row(target, arguments, into);
     }

@@ -50,9 +50,9 @@ static const struct {
      "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'axis'"},
     {PORT("\"numpy.sum(x, axsi=0)\""),
      "m.yaml:3:89: error: node 'n', output port 'o': numpy.sum has no argument 'axsi'; its arguments are: a axis= dtype= "
-     "keepdims= initial=; did you mean 'axis'?"},
-    {PORT("\"numpy.ravel(x, order='F')\""),
-     "m.yaml:3:76: error: node 'n', output port 'o': numpy.ravel: 'order' is not supported but as C"},
+     "keepdims= initial= where=; did you mean 'axis'?"},
+    {PORT("\"numpy.ravel(x, order='K')\""),
+     "m.yaml:3:76: error: node 'n', output port 'o': numpy.ravel: 'order' is not supported but as C or F"},
     {PORT("\"numpy.sum(x.astype('int32', casting='safe'))\""),
      "m.yaml:3:86: error: node 'n', output port 'o': numpy.astype: 'casting' is not supported but as unsafe"},
     {PORT("\"math.atan2(1)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.atan2 needs the argument 'x'"},

@@ -675,14 +675,14 @@ static bool run_repeat(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_python_numpy_arrange[] = {
-    MDF_FUNCTION("numpy.reshape", run_reshape, 0, "a shape order=C", .move = MDF_MOVE(1, .in_order = true),
-                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.reshape", run_reshape, 0, "a shape order=C|F>operator.reshape_columns",
+                 .move = MDF_MOVE(1, .in_order = true), .derivatives = mdf_derivatives_reshaped),
     MDF_FUNCTION("numpy.ndarray.reshape", run_reshape_method, MDF_OPERATOR_METHOD, "a *shape order=C",
                  .move = MDF_MOVE(1, .in_order = true), .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("numpy.ravel", run_ravel, MDF_OPERATOR_METHOD, "a order=C", .move = MDF_MOVE(1, .in_order = true),
-                 .derivatives = mdf_derivatives_reshaped),
-    MDF_FUNCTION("numpy.ndarray.flatten", run_ravel, MDF_OPERATOR_METHOD, "a order=C", .move = MDF_MOVE(1, .in_order = true),
-                 .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.ravel", run_ravel, MDF_OPERATOR_METHOD, "a order=C|F>operator.ravel_columns",
+                 .move = MDF_MOVE(1, .in_order = true), .derivatives = mdf_derivatives_reshaped),
+    MDF_FUNCTION("numpy.ndarray.flatten", run_ravel, MDF_OPERATOR_METHOD, "a order=C|F>operator.ravel_columns",
+                 .move = MDF_MOVE(1, .in_order = true), .derivatives = mdf_derivatives_reshaped),
     MDF_FUNCTION("operator.with_axes", run_with_axes, 0, "a n", .move = MDF_MOVE(1, .in_order = true),
                  .derivatives = mdf_derivatives_reshaped),
     MDF_FUNCTION("numpy.expand_dims", run_expand_dims, 0, "a axis", .move = MDF_MOVE(1, .in_order = true),

@@ -1,6 +1,7 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose array_equal.
+ * diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose array_equal histogram; and
+ * what `where` of sums and the order 'F' of numpy.reshape call.
  *
  * Source: numpy 2.4, their documentation. */
 #include "functions/python/numpy/written_out.h"
@@ -22,6 +23,8 @@
     "numpy.float64(1.0) * (numpy.atleast_2d(" array ") if rowvar is None or rowvar or numpy.ndim(" array \
     ") < 2 else numpy.transpose(" array "))"
 #define LIKE(number) "numpy.full_like(array, " number ")"
+/* Which elements count. */
+#define THOSE "numpy.broadcast_to(where, numpy.shape(a))"
 /* How many are numbers. */
 #define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, None, keepdims)"
 
@@ -44,6 +47,36 @@ static bool run_refuse(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     MDF_FUNCTION("operator.refuse", run_refuse, 0,
                  "message value= holds=", .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
+    WRITTEN_OUT("operator.sum_where", 0,
+                "a axis= dtype= keepdims= where=", RESULT("numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims)")),
+    WRITTEN_OUT("operator.prod_where", 0,
+                "a axis= dtype= keepdims= where=", RESULT("numpy.prod(numpy.where(" THOSE ", a, 1), axis, dtype, keepdims)")),
+    WRITTEN_OUT("operator.mean_where", 0, "a axis= dtype= keepdims= where=",
+                STEP("total", "numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims)"),
+                RESULT("total / numpy.astype(numpy.sum(" THOSE ", axis, None, keepdims), total.dtype)")),
+    WRITTEN_OUT_FLAT("operator.any_where",
+                     "a axis= keepdims= where=", RESULT("numpy.any(numpy.where(" THOSE ", a, 0), axis, keepdims)")),
+    WRITTEN_OUT_FLAT("operator.all_where",
+                     "a axis= keepdims= where=", RESULT("numpy.all(numpy.where(" THOSE ", a, 1), axis, keepdims)")),
+    WRITTEN_OUT("operator.ravel_columns", 0, "a", RESULT("numpy.ravel(numpy.transpose(a))")),
+    WRITTEN_OUT("operator.reshape_columns", 0, "a shape",
+                RESULT("numpy.transpose(numpy.reshape(numpy.transpose(a), numpy.flip(numpy.ravel(shape))))")),
+    /* How many lie in each bin, the last of which has both its ends; and the ends of all. */
+    WRITTEN_OUT(
+        "numpy.histogram", 0, "a bins= range= density= weights=", STEP("n", "10 if bins is None else bins"),
+        STEP("low", "0.0 if numpy.ndim(n) > 0 else 1.0 * numpy.min(a) if range is None else 1.0 * range[0]"),
+        STEP("high", "0.0 if numpy.ndim(n) > 0 else 1.0 * numpy.max(a) if range is None else 1.0 * range[1]"),
+        STEP("apart", "numpy.where(low == high, 0.5, 0.0)"),
+        STEP("ends", "numpy.asarray(n) if numpy.ndim(n) > 0 else numpy.linspace(low - apart, high + apart, n + 1)"),
+        STEP("edges",
+             "operator.refuse('numpy.histogram: the ends of bins are not finite, or go down', ends, numpy.all(ends[1:] >= "
+             "ends[:-1]))"),
+        STEP("order", "numpy.argsort(numpy.ravel(a))"), STEP("sorted", "numpy.take(numpy.ravel(a), order)"),
+        STEP("places", "numpy.append(numpy.searchsorted(sorted, edges[:-1], 'left'), numpy.searchsorted(sorted, edges[-1:], "
+                       "'right'))"),
+        STEP("counts", "numpy.diff(places if weights is None else numpy.take(numpy.append(0, "
+                       "numpy.cumsum(numpy.take(numpy.ravel(weights), order))), places))"),
+        RESULT("[counts if density is None or not density else counts / numpy.diff(edges) / numpy.sum(counts), edges]")),
     WRITTEN_OUT("numpy.outer", 0, "a b", RESULT("numpy.expand_dims(numpy.ravel(a), 1) * numpy.ravel(b)")),
     WRITTEN_OUT("numpy.vdot", 0, "a b", RESULT("numpy.dot(numpy.ravel(a), numpy.ravel(b))")),
     WRITTEN_OUT("numpy.vecdot", 0, "x1 x2",
