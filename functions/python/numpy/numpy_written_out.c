@@ -187,9 +187,10 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("fills", "numpy.asarray(False if constant_values is None else constant_values)"),
         RESULT("operator.pad(array, fills, pad_width, 'constant' if mode is None else mode) if constant_values is None or "
                "mode is None or mode == 'constant' else operator.refuse('numpy.pad: this mode takes no constant_values')")),
-    /* The axes stand in front meanwhile. */
+    /* The axes stand in front meanwhile. Turns that are a number in the text are chosen when that is compiled. */
     WRITTEN_OUT("numpy.rot90", 0, "m k= axes=", STEP("plane", "[0, 1] if axes is None else axes"),
-                STEP("turns", "(1 if k is None else k) % 4"), STEP("front", "numpy.moveaxis(m, plane, [0, 1])"),
+                STEP("by", "1 if k is None else k"), STEP("turns", "by if by == 0 or by == 1 or by == 2 or by == 3 else by % 4"),
+                STEP("front", "numpy.moveaxis(m, plane, [0, 1])"),
                 STEP("turned", "front if turns == 0 else numpy.swapaxes(numpy.flip(front, 1), 0, 1) if turns == 1 else "
                                "numpy.flip(front, [0, 1]) if turns == 2 else numpy.flip(numpy.swapaxes(front, 0, 1), 1)"),
                 RESULT("numpy.moveaxis(turned, [0, 1], plane)")),
