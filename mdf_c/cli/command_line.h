@@ -42,8 +42,13 @@ struct option_row {
     void (*page)(struct mdf_text *text);
 };
 
-/* The options that all programs have for their messages, and what is said of them. */
-#define MESSAGE_ROWS {"json-errors", '\0', .argument = ARGUMENT_JSON}, {"color", '\0', .argument = ARGUMENT_COLOR, .words = color_words}
+/* The options that all programs have, and what is said of those for their messages. */
+#define COMMON_ROWS                                                                                                          \
+    {"json-errors", '\0', .argument = ARGUMENT_JSON}, {"color", '\0', .argument = ARGUMENT_COLOR, .words = color_words},     \
+        {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells}, {"help", 'h', .argument = ARGUMENT_HELP},      \
+    {                                                                                                                        \
+        "version", '\0', .argument = ARGUMENT_VERSION                                                                        \
+    }
 #define MESSAGE_HELP                                                                                                    \
     "      --json-errors         errors and warnings as lines of JSON\n"                                                \
     "      --color WHEN          auto, always or never; auto: on a terminal, unless NO_COLOR is set\n"

@@ -60,10 +60,7 @@ static const struct option_row rows[] = {
     {"of", '\0', ARGUMENT_TEXT, .offset = FIELD(gradient_of)},
     {"steps", 'n', ARGUMENT_COUNT, .offset = FIELD(n_steps), .least = 1},
     SOURCE_ROWS(struct compilation, request),
-    MESSAGE_ROWS,
-    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
-    {"help", 'h', .argument = ARGUMENT_HELP},
-    {"version", '\0', .argument = ARGUMENT_VERSION},
+    COMMON_ROWS,
 };
 
 static const struct command_line line = {"mdf-compile", help, rows, sizeof rows / sizeof *rows};

@@ -44,10 +44,7 @@ static const struct option_row rows[] = {
     {"weights-inside", '\0', ARGUMENT_FLAG, .offset = FIELD(inside)},
     {"format", '\0', ARGUMENT_FLAG, .offset = FIELD(format)},
     {"float32", '\0', ARGUMENT_FLAG, .offset = FIELD(float32)},
-    MESSAGE_ROWS,
-    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
-    {"help", 'h', .argument = ARGUMENT_HELP},
-    {"version", '\0', .argument = ARGUMENT_VERSION},
+    COMMON_ROWS,
 };
 
 static const struct command_line line = {"mdf-convert", help, rows, sizeof rows / sizeof *rows};

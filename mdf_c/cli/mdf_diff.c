@@ -26,10 +26,7 @@ struct diff_options {
 
 static const struct option_row rows[] = {
     {"quiet", 'q', ARGUMENT_FLAG, .offset = FIELD(quiet)},
-    MESSAGE_ROWS,
-    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
-    {"help", 'h', .argument = ARGUMENT_HELP},
-    {"version", '\0', .argument = ARGUMENT_VERSION},
+    COMMON_ROWS,
 };
 
 static const struct command_line line = {"mdf-diff", help, rows, sizeof rows / sizeof *rows};

@@ -63,10 +63,7 @@ static const struct option_row rows[] = {
     {"kind", '\0', ARGUMENT_WORD, .offset = FIELD(kind), .least = KIND_BOTH, .words = kind_words},
     {"source-only", '\0', ARGUMENT_FLAG, .offset = FIELD(source_only)},
     SOURCE_ROWS(struct job, request),
-    MESSAGE_ROWS,
-    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
-    {"help", 'h', .argument = ARGUMENT_HELP},
-    {"version", '\0', .argument = ARGUMENT_VERSION},
+    COMMON_ROWS,
 };
 
 static const struct command_line line = {"mdf-fmu", help, rows, sizeof rows / sizeof *rows};

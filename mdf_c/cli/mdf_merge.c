@@ -24,10 +24,7 @@ static const char help[] =
     "  -h, --help, --version, --completion SHELL   the last: what bash, zsh or fish needs to complete the options\n";
 
 static const struct option_row rows[] = {
-    MESSAGE_ROWS,
-    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
-    {"help", 'h', .argument = ARGUMENT_HELP},
-    {"version", '\0', .argument = ARGUMENT_VERSION},
+    COMMON_ROWS,
 };
 
 static const struct command_line line = {"mdf-merge", help, rows, sizeof rows / sizeof *rows};

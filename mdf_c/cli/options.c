@@ -150,10 +150,7 @@ static const struct option_row rows[] = {
     {"from", '\0', ARGUMENT_TEXT, .offset = FIELD(format)},
     {"ops", '\0', ARGUMENT_PAGE, .page = mdf_write_operators_page},
     {"schema", '\0', ARGUMENT_PAGE, .page = mdf_write_model_schema},
-    MESSAGE_ROWS,
-    {"completion", '\0', ARGUMENT_COMPLETION, .words = completion_shells},
-    {"help", 'h', .argument = ARGUMENT_HELP},
-    {"version", '\0', .argument = ARGUMENT_VERSION},
+    COMMON_ROWS,
 };
 
 static const struct command_line line = {"mdf-run", help, rows, sizeof rows / sizeof *rows};
