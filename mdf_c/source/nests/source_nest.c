@@ -55,6 +55,17 @@ void nest_text_close_group(struct nest_text *text)
 
 enum { MOST_WRITTEN_OUT = 16 }; /* runs of a loop, of which gcc makes statements one behind the other at first */
 
+/* Whether a loop of n runs along the vector axis, which fill no vectors, makes totals, and another one is around it, as of a
+ * product of small matrices: gcc does best to write such out, which then stay in registers. */
+static bool is_of_totals(const struct nest_text *text, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < text->nest->n_steps && !(step_of(text, i)->kind == MDF_NEST_FOLD && nest_plan_is_total(text->plan, i)); i++) {
+    }
+    return i < text->nest->n_steps && text->n_loops > 0 && n % 4 != 0;
+}
+
 /* A loop of n runs within which there is no other: compilers need not ask whether what it stores is read by another run, as of a
  * nest none is; of many arrays that may lie anywhere they would give up. */
 void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_t n, const char *head)
@@ -62,7 +73,7 @@ void nest_text_open_innermost(struct nest_text *text, bool is_independent, size_
     const char *mark = "";
 
     if (is_independent && !text->plan->looks_up_by_truth) {
-        bool is_short = n <= MOST_WRITTEN_OUT;
+        bool is_short = n <= MOST_WRITTEN_OUT && !is_of_totals(text, n);
 
         mdf_source_use(text->writer, is_short ? "short" : "independent");
         mark = is_short ? "MDF_SHORT " : "MDF_INDEPENDENT ";
