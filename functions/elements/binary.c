@@ -59,13 +59,15 @@ static bool run_shift(struct mdf_call *call)
 
 enum { SCRATCH_BASE = 2, SCRATCH_EXPONENT = 3 };
 
-/* Whether the only element of an array is a number that another real type holds as it is. */
+/* Whether the only element of an array is a number that another real type holds as it is. A real one of declared type is in no
+ * other, whatever it is. */
 static bool fits_real(const struct mdf_value *value, mdf_dtype dtype)
 {
+    bool is_declared = mdf_dtype_kind((mdf_dtype)value->dtype) == 'f' && value->strength == MDF_STRENGTH_TYPED;
     uint64_t element = 0;
     double real;
 
-    if (value->length != 1 || mdf_dtype_kind(dtype) != 'f') {
+    if (value->length != 1 || mdf_dtype_kind(dtype) != 'f' || is_declared) {
         return false;
     }
     real = mdf_element_to_double((mdf_dtype)value->dtype, value->data);

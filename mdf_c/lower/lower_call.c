@@ -33,13 +33,19 @@ static bool is_safe_cast(mdf_dtype from, mdf_dtype to)
     return lowering_casts(from) && lowering_casts(to) && (mdf_dtype_kind(to) == 'f' || (mdf_dtype_kind(to) == 'i' && to_more));
 }
 
+/* The same of what an operand of a loop was made from, which may be a truth, or a real, of any number. */
+static bool is_safe_operand(const struct mdf_value *given, const struct mdf_value *operand)
+{
+    return operand->dtype == MDF_DTYPE_BOOL || mdf_dtype_kind((mdf_dtype)operand->dtype) == 'f' ||
+           is_safe_cast((mdf_dtype)given->dtype, (mdf_dtype)operand->dtype);
+}
+
 /* The value that operand number `k` of the loop was made from: an input, its conversion, also to other axes, or what it was
  * expanded to. */
 static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *trial, size_t k)
 {
     const struct mdf_value *operand = trial->trace.operands[k];
     struct mdf_value converted = {0};
-    mdf_dtype from;
     bool same;
     size_t i;
 
@@ -56,19 +62,16 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
         mdf_dtype_kind((mdf_dtype)trial->effective[k]->dtype) == 's') {
         return MDF_LOWERED_NONE;
     }
-    from = (mdf_dtype)trial->effective[k]->dtype;
     if (!mdf_value_convert(lowering->memory, &converted, trial->effective[k], (mdf_dtype)operand->dtype)) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
     same = memcmp(converted.data, operand->data, operand->length * mdf_dtype_size((mdf_dtype)operand->dtype)) == 0;
     mdf_value_clear(lowering->memory, &converted);
-    if (!same || !lowering_can_cast(lowering, trial->ids[k], (mdf_dtype)operand->dtype) ||
-        (mdf_dtype_kind((mdf_dtype)operand->dtype) != 'f' && !lowering_is_constant(lowering, trial->ids[k]) &&
-         operand->dtype != MDF_DTYPE_BOOL && !is_safe_cast(from, (mdf_dtype)operand->dtype))) {
-        return MDF_LOWERED_NONE;
-    }
-    return lowering_convert(lowering, trial->ids[k], operand);
+    return same && lowering_can_cast(lowering, trial->ids[k], (mdf_dtype)operand->dtype) &&
+                   (lowering_is_constant(lowering, trial->ids[k]) || is_safe_operand(trial->effective[k], operand))
+               ? lowering_convert(lowering, trial->ids[k], operand)
+               : MDF_LOWERED_NONE;
 }
 
 /* Whether the loop that was traced makes all of the result, as it is now. */

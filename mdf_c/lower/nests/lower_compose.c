@@ -138,6 +138,23 @@ static mdf_dtype computed_dtype(const struct composing *composing)
                       : MDF_DTYPE_INT64;
 }
 
+/* The real type that two operands share, where the result has the type of the first one (ONNX's Pow). A whole number alone may
+ * come in another one, by what it is. */
+static mdf_dtype shared_dtype(const struct composing *composing)
+{
+    const struct mdf_value *const *operands = composing->trial->effective;
+    mdf_dtype a = composing->trial->n == 2 ? (mdf_dtype)operands[0]->dtype : MDF_DTYPE_NONE, b, shared;
+
+    if (a == MDF_DTYPE_NONE || composing->result->dtype != a || operands[0]->strength != MDF_STRENGTH_TYPED ||
+        operands[1]->strength != MDF_STRENGTH_TYPED ||
+        (operands[1]->length == 1 && mdf_dtype_kind((mdf_dtype)operands[1]->dtype) != 'f')) {
+        return MDF_DTYPE_NONE;
+    }
+    b = (mdf_dtype)operands[1]->dtype;
+    shared = mdf_promote(a, MDF_STRENGTH_TYPED, b, MDF_STRENGTH_TYPED, MDF_DTYPE_FLOAT64);
+    return lowering_casts(a) && lowering_casts(b) && mdf_dtype_kind(shared) == 'f' ? shared : MDF_DTYPE_NONE;
+}
+
 /* One function of its operands, in one type. */
 static uint8_t one_function(struct composing *composing, const struct mdf_element *element)
 {
@@ -145,6 +162,7 @@ static uint8_t one_function(struct composing *composing, const struct mdf_elemen
     uint8_t in[MDF_MAX_OPERANDS];
     size_t i;
 
+    dtype = dtype == MDF_DTYPE_NONE ? shared_dtype(composing) : dtype;
     if (dtype == MDF_DTYPE_NONE || element->n_operands != composing->trial->n || element->n_operands > 2) {
         composing->draft->has_failed = true;
         return 0;
@@ -152,7 +170,10 @@ static uint8_t one_function(struct composing *composing, const struct mdf_elemen
     for (i = 0; i < composing->trial->n; i++) {
         in[i] = compose_load(composing, i, dtype);
     }
-    return draft_apply(composing->lowering, composing->draft, element, in);
+    in[0] = draft_apply(composing->lowering, composing->draft, element, in);
+    return dtype != composing->result->dtype && composing->result->dtype != MDF_DTYPE_BOOL
+               ? compose_cast(composing, in[0], (mdf_dtype)composing->result->dtype)
+               : in[0];
 }
 
 /* Operands one after the other, from the left; divided by their number. */
