@@ -555,6 +555,8 @@ bool lowering_store_moved(struct lowering *lowering);
 bool lowering_store_columns(struct lowering *lowering);
 /* --- lower_turned_states.c: states whose short rows nests of the loop's body fold lie by columns while it runs. */
 bool lowering_turn_states(struct lowering *lowering);
+/* --- lower_row_elements.c: elements of rows of tables are loaded where these lie. */
+bool lowering_take_row_elements(struct lowering *lowering);
 /* --- lower_short_arrays.c: elements of arrays of a few are numbers of their own in loops. */
 bool lowering_take_apart(struct lowering *lowering);
 

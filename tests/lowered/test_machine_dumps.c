@@ -4,6 +4,7 @@
 #include "tests/support/cli_calls.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,30 @@ Test(machine_dumps, places_of_two_indices)
 {
     cr_expect_eq(count_bytes("tests/data/dumps/boxes.yaml", "f8 0c 0f 83"), 0);
     expect_plain("tests/data/dumps/boxes.yaml");
+}
+
+/* An element of a row of a table is loaded from the table; past the end it is the error that it is, also once there is code. */
+Test(machine_dumps, elements_of_rows)
+{
+    static const char *const wrong[] = {"\"rows\": [3, 0, 0, 0, 0]", "\"rows\": [-4, 0, 0, 0, 0]", "\"columns\": [4, 0, 0, 0, 0]",
+                                        "\"columns\": [0, 0, 0, 0, -5]"};
+    const char *model = "tests/data/dumps/row_elements.yaml";
+    char path[CLI_PATH_SIZE];
+    size_t i;
+
+    cr_expect(strstr(cli_call("mdf-run %s -n 4 --dump lowered", model)->output, "by 1 of 12") != NULL ||
+              !mdf_machine_has_vectors(MDF_DTYPE_INT64));
+    expect_plain(model);
+    snprintf(path, sizeof path, "%s/inputs.json", cli_folder);
+    for (i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct cli_outcome *outcome;
+        FILE *file = fopen(path, "w");
+
+        cr_assert(file != NULL && fprintf(file, "[{}, {}, {}, {}, {%s}]", wrong[i]) > 0 && fclose(file) == 0);
+        outcome = cli_call("mdf-run %s -n 5 --inputs %s --quiet", model, path);
+        cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "out of range") != NULL, "%s: %s", wrong[i],
+                  outcome->errors);
+    }
 }
 
 /* Sums that a function is called on, and that its results meet, are made in front of the call only. */

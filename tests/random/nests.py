@@ -132,6 +132,16 @@ def _gather(g):
         g.call("Gather", [x, index], [(x.type, x.shape[:axis] + x.shape[axis + 1:])], axis=axis)
 
 
+def _element(g):
+    """An element of a row of a table, which goes on as a number."""
+    x = g.pick(lambda v: v.type in TYPES and v.shape and len(v.shape) == 2)
+    if x is None or not g.numbers:
+        return
+    row = g.call("Gather", [x, _index(g, x.shape[0])], [(x.type, x.shape[1:])], axis=0)[0]
+    element = g.call("Gather", [row, _index(g, x.shape[1])], [(x.type, [])], axis=0)[0]
+    g.call("Add", [x, g.call("Mul", [element, element], [(x.type, [])])[0]], [(x.type, x.shape)])
+
+
 def _put(g, x=None):
     """An element, or a row, at the loop's number; the result, None: there is none."""
     x = x or g.pick(lambda v: v.type in TYPES and v.shape)
@@ -234,7 +244,7 @@ def _chosen(g):
     _fold_axis(g, part, [None], 0)
 
 
-_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_put] * 2 + [_cut] * 2 + [_prefix, _chosen] + [_cast]
+_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_element] + [_put] * 2 + [_cut] * 2 + [_prefix, _chosen] + [_cast]
 
 
 def _fill(body, n):
