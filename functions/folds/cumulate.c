@@ -37,8 +37,8 @@ struct job {
     bool product, exclusive, reverse;
     const void *elements;
     void *target;
-    size_t n, inner; /* size of the axis; distance of its elements */
-    size_t n_pieces; /* that adjacent lines are taken in, N_BUFFER of them each */
+    size_t n, inner;          /* size of the axis; distance of its elements */
+    size_t n_pieces, n_piece; /* that adjacent lines are taken in; lines of each, N_BUFFER at most */
     void (*scan)(const struct job *job, size_t first, size_t n_columns);
 };
 
@@ -109,6 +109,9 @@ static void scan_lines(const struct job *job, size_t first, size_t n_columns)
 #define ELEMENT float
 #define WORK double
 #define NAME(x) x##_float32_avx512
+#define VECTOR __m512d
+#define LOAD_WIDE(x) _mm512_cvtps_pd(_mm256_loadu_ps(x))
+#define STORE_NARROW(y, vector) _mm256_storeu_ps(y, _mm512_cvtpd_ps(vector))
 #include "functions/folds/cumulate_lines.inc"
 #define TARGET __attribute__((target("avx2")))
 #define ELEMENT float
@@ -164,9 +167,9 @@ static void scan_pieces(void *context, size_t first, size_t last)
     const struct job *job = context;
 
     for (size_t i = first; i < last; i++) {
-        size_t column = i % job->n_pieces * N_BUFFER, n_columns = job->inner - column;
+        size_t column = i % job->n_pieces * job->n_piece, n_columns = job->inner - column;
 
-        job->scan(job, i / job->n_pieces * job->n * job->inner + column, n_columns < N_BUFFER ? n_columns : N_BUFFER);
+        job->scan(job, i / job->n_pieces * job->n * job->inner + column, n_columns < job->n_piece ? n_columns : job->n_piece);
     }
 }
 
@@ -199,10 +202,12 @@ static bool cumulate(struct mdf_call *call, bool product)
     outer = mdf_axes_product(mdf_value_shape(data), 0, axis);
     job.n = (size_t)mdf_value_shape(data)[axis];
     job.inner = mdf_axes_product(mdf_value_shape(data), axis + 1, data->rank);
-    job.n_pieces = (job.inner + N_BUFFER - 1) / N_BUFFER;
+    job.n_piece =
+        call->context->n_threads > 1 && outer * job.inner < N_BUFFER * (size_t)call->context->n_threads ? MANY_LINES : N_BUFFER;
+    job.n_pieces = (job.inner + job.n_piece - 1) / job.n_piece;
     job.scan = choose_scan(job.dtype);
     mdf_parallel_for(call->context, outer * job.n_pieces,
-                     element_ns * (double)job.n * (double)(job.inner < N_BUFFER ? job.inner : N_BUFFER), scan_pieces, &job);
+                     element_ns * (double)job.n * (double)(job.inner < job.n_piece ? job.inner : job.n_piece), scan_pieces, &job);
     return true;
 }
 
