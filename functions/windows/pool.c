@@ -86,8 +86,8 @@ struct combination {
 #define TEMPLATE "functions/windows/pool_rows.inc"
 #include "functions/kernel/of_reals.inc"
 
-/* Rough time of one tap, to judge what is worth a thread. */
-static const double tap_ns = 0.1;
+/* Rough times of one tap, and of what else a whole plane takes, to judge what is worth a thread. */
+static const double tap_ns = 0.1, plane_ns = 15;
 
 /* ------------------------------------------------------------------ pools over windows */
 
@@ -262,7 +262,7 @@ static void average_planes(struct mdf_workspace *workspace, const struct pooling
     struct mdf_context *context = workspace->call->context;
     struct whole job = {context, pool->x, pool->y, pool->taps.array_size, pool->rows, WHOLE_AVERAGE, 0};
 
-    mdf_parallel_for(context, n_planes, (double)job.size * tap_ns,
+    mdf_parallel_for(context, n_planes, plane_ns + (double)job.size * tap_ns,
                      workspace->dtype == MDF_DTYPE_FLOAT32 ? pool_whole_float32 : pool_whole_float64, &job);
 }
 
@@ -342,7 +342,7 @@ static bool pool_whole(struct mdf_call *call, enum whole_kind kind, double p)
     if (job.y == NULL) {
         return false;
     }
-    mdf_parallel_for(call->context, n_planes, (double)job.size * tap_ns,
+    mdf_parallel_for(call->context, n_planes, plane_ns + (double)job.size * tap_ns,
                      workspace.dtype == MDF_DTYPE_FLOAT32 ? pool_whole_float32 : pool_whole_float64, &job);
     return mdf_workspace_end(&workspace);
 }
