@@ -200,7 +200,8 @@ static void find_range(mdf_dtype dtype, double *low, double *high)
     *high = floor(nextafter(size, 0));
 }
 
-/* Copies the result into the output: integers rounded to even, those out of the type's range brought to its end. */
+/* Copies the result into the output, unless it is there: integers rounded to even, those out of the type's range brought to its
+ * end. */
 static bool hand_over(struct mdf_workspace *workspace, const void *elements, size_t n, void *y)
 {
     struct mdf_value *result = mdf_call_target(workspace->call, 0);
@@ -209,7 +210,8 @@ static bool hand_over(struct mdf_workspace *workspace, const void *elements, siz
     double *to = y, low, high;
 
     if (kind != 'i' && kind != 'u' && kind != 'b') {
-        return mdf_memory_copy(workspace->call->context->memory, y, elements, n * mdf_dtype_size(workspace->dtype));
+        return elements == y ||
+               mdf_memory_copy(workspace->call->context->memory, y, elements, n * mdf_dtype_size(workspace->dtype));
     }
     find_range((mdf_dtype)result->dtype, &low, &high);
     for (size_t i = 0; i < n && !mdf_should_stop_at(workspace->call->context, i, MDF_ITEMS_PER_LOOK); i++) {
@@ -229,14 +231,18 @@ static bool shrinks_in_front(const struct mdf_resize *job)
     return change < 1;
 }
 
-/* Interpolates along axis `i`. `sizes` are those that the axes have by then. NULL with the error set. */
+/* Interpolates along axis `i`, into `y` or, where that is NULL, room of its own. `sizes` are those that the axes have by then.
+ * NULL with the error set. */
 static const void *interpolate_axis(struct mdf_workspace *workspace, const struct mdf_resize *job, size_t i, int64_t *sizes,
-                                    const void *elements)
+                                    const void *elements, void *y)
 {
     const struct mdf_resized_axis *axis = &job->axes[i];
     size_t outer = mdf_axes_product(sizes, 0, i), inner = mdf_axes_product(sizes, i + 1, job->rank);
-    struct pass pass = {axis, elements, mdf_workspace_matrix(workspace, workspace->dtype, outer * inner, axis->n_out), inner};
+    struct pass pass = {axis, elements, y, inner};
 
+    if (y == NULL) {
+        pass.y = mdf_workspace_matrix(workspace, workspace->dtype, outer * inner, axis->n_out);
+    }
     if (pass.y != NULL) {
         sizes[i] = (int64_t)axis->n_out;
         if (!mdf_parallel_for(job->call->context, outer * axis->n_out, tap_ns * (double)axis->n_taps * (double)inner,
@@ -255,6 +261,7 @@ static bool interpolate(struct mdf_workspace *workspace, const struct mdf_resize
     const void *elements = mdf_workspace_input(workspace, 0);
     void *y = NULL;
     bool from_front = shrinks_in_front(job);
+    size_t n_left = 0; /* axes to interpolate along */
 
     if (shape != NULL && sizes != NULL && elements != NULL) {
         y = mdf_workspace_output(workspace, 0, (mdf_dtype)x->dtype, job->rank, shape);
@@ -263,11 +270,14 @@ static bool interpolate(struct mdf_workspace *workspace, const struct mdf_resize
         return y != NULL;
     }
     memcpy(sizes, mdf_value_shape(x), job->rank * sizeof *sizes);
+    for (size_t i = 0; i < job->rank; i++) {
+        n_left += !job->axes[i].is_same;
+    }
     for (size_t step = 0; step < job->rank && elements != NULL; step++) {
         size_t i = from_front ? step : job->rank - 1 - step;
 
         if (!job->axes[i].is_same) {
-            elements = interpolate_axis(workspace, job, i, sizes, elements);
+            elements = interpolate_axis(workspace, job, i, sizes, elements, --n_left == 0 ? y : NULL);
         }
     }
     return elements != NULL && hand_over(workspace, elements, mdf_axes_product(sizes, 0, job->rank), y) &&
