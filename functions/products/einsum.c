@@ -347,6 +347,73 @@ static bool lies_in_order(const struct mdf_einsum *einsum, const struct mdf_eins
     return n_own == n_ordered;
 }
 
+static void gather(mdf_dtype dtype, const struct gathering *job, void *target)
+{
+    if (dtype == MDF_DTYPE_FLOAT32) {
+        gather_float32(job, target);
+    } else if (dtype == MDF_DTYPE_FLOAT64) {
+        gather_float64(job, target);
+    } else if (mdf_dtype_size(dtype) == sizeof(uint32_t)) {
+        gather_integer32(job, target);
+    } else {
+        gather_integer64(job, target);
+    }
+}
+
+/* An operand laid out in parts, each of which has some indices of the first label that is kept, and odometers of its own. */
+struct parts {
+    const struct gathering *job;
+    mdf_dtype dtype;
+    char *target;
+    size_t n, n_inner, n_labels; /* parts; elements of the result for each index */
+    int64_t *room;               /* of odometers */
+};
+
+/* Rough time of an element that is met, to judge what is worth a thread. */
+static const double meet_ns = 0.1;
+
+enum { PARTS_PER_THREAD = 8 };
+
+static void gather_parts(void *context, size_t first, size_t last)
+{
+    const struct parts *parts = context;
+    size_t n_first = (size_t)parts->job->kept.sizes[0], size = mdf_dtype_size(parts->dtype);
+
+    for (size_t part = first; part < last; part++) {
+        struct gathering job = *parts->job;
+        int64_t *room = parts->room + part * 2 * (parts->n_labels + 1), stride = job.kept.strides[0];
+
+        job.kept = (struct odometer){job.kept.n_labels - 1, job.kept.sizes + 1, job.kept.strides + 1, room + 1, room};
+        job.summed.offset = room + parts->n_labels + 1;
+        job.summed.index = job.summed.offset + 1;
+        for (size_t i = part * n_first / parts->n; i < (part + 1) * n_first / parts->n; i++) {
+            job.elements = (const char *)parts->job->elements + (int64_t)i * stride * (int64_t)size;
+            gather(parts->dtype, &job, parts->target + i * parts->n_inner * size);
+        }
+    }
+}
+
+/* Into `target`, of `n_elements`; by several threads where there is more than one label to keep. False with the error set. */
+static bool gather_all(const struct mdf_einsum *einsum, const struct gathering *job, size_t n_elements, void *target)
+{
+    const struct mdf_context *context = einsum->workspace->call->context;
+    struct parts parts = {.job = job, .dtype = einsum->workspace->dtype, .target = target, .n_labels = einsum->n_labels};
+    size_t most = context->n_threads > 1 ? (size_t)context->n_threads * PARTS_PER_THREAD : 1;
+    double cost_ns = meet_ns * (double)n_elements;
+
+    if (most == 1 || job->kept.n_labels < 2) {
+        gather(parts.dtype, job, target);
+        return true;
+    }
+    parts.n = (size_t)job->kept.sizes[0] < most ? (size_t)job->kept.sizes[0] : most;
+    parts.n_inner = n_elements / (size_t)job->kept.sizes[0];
+    parts.room = mdf_workspace_matrix(einsum->workspace, MDF_DTYPE_INT64, parts.n, 2 * (einsum->n_labels + 1));
+    for (size_t i = 0; i < job->summed.n_labels; i++) {
+        cost_ns *= (double)job->summed.sizes[i];
+    }
+    return parts.room != NULL && mdf_parallel_for(context, parts.n, cost_ns / (double)parts.n, gather_parts, &parts);
+}
+
 /* Lays an operand out by the labels in `order`, summed over its others. `target` NULL: where that is needed, into an array
  * of the workspace. The elements, or NULL with the error set. */
 static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *operand, const int64_t *order,
@@ -386,14 +453,8 @@ static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_ein
     }
     if (is_empty) {
         memset(target, 0, n_elements * mdf_dtype_size(dtype));
-    } else if (dtype == MDF_DTYPE_FLOAT32) {
-        gather_float32(&job, target);
-    } else if (dtype == MDF_DTYPE_FLOAT64) {
-        gather_float64(&job, target);
-    } else if (mdf_dtype_size(dtype) == sizeof(uint32_t)) {
-        gather_integer32(&job, target);
-    } else {
-        gather_integer64(&job, target);
+    } else if (!gather_all(einsum, &job, n_elements, target)) {
+        return NULL;
     }
     return target;
 }
@@ -569,7 +630,7 @@ bool mdf_einsum_begin(struct mdf_workspace *workspace, struct mdf_call *call, st
     if (settings->equation == NULL || call->n_inputs == 0 || mdf_call_tensor(call, 0) == NULL) {
         return mdf_call_error(call, MDF_VALUE, "an equation and at least one input are needed");
     }
-    return mdf_size_multiply(call->n_inputs, 6, &n_slots) &&
+    return mdf_size_multiply(call->n_inputs, 8, &n_slots) &&
            mdf_workspace_begin(workspace, call, mdf_product_dtype((mdf_dtype)call->inputs[0]->dtype), n_slots + 4) &&
            plan_einsum(workspace, einsum);
 }
