@@ -52,8 +52,8 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT("operator.prod_where", 0,
                 "a axis= dtype= keepdims= where=", RESULT("numpy.prod(numpy.where(" THOSE ", a, 1), axis, dtype, keepdims)")),
     WRITTEN_OUT("operator.mean_where", 0, "a axis= dtype= keepdims= where=",
-                STEP("total", "numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims)"),
-                RESULT("total / numpy.astype(numpy.sum(" THOSE ", axis, None, keepdims), total.dtype)")),
+                RESULT("numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims) / numpy.sum(numpy.where(" THOSE
+                       ", numpy.ones_like(a), 0), axis, dtype, keepdims)")),
     WRITTEN_OUT_FLAT("operator.any_where",
                      "a axis= keepdims= where=", RESULT("numpy.any(numpy.where(" THOSE ", a, 0), axis, keepdims)")),
     WRITTEN_OUT_FLAT("operator.all_where",
@@ -71,7 +71,8 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("edges",
              "operator.refuse('numpy.histogram: the ends of bins are not finite, or go down', ends, numpy.all(ends[1:] >= "
              "ends[:-1]))"),
-        STEP("order", "numpy.argsort(numpy.ravel(a))"), STEP("sorted", "numpy.take(numpy.ravel(a), order)"),
+        STEP("order", "None if weights is None else numpy.argsort(numpy.ravel(a))"),
+        STEP("sorted", "numpy.sort(numpy.ravel(a)) if weights is None else numpy.take(numpy.ravel(a), order)"),
         STEP("places", "numpy.append(numpy.searchsorted(sorted, edges[:-1], 'left'), numpy.searchsorted(sorted, edges[-1:], "
                        "'right'))"),
         STEP("counts", "numpy.diff(places if weights is None else numpy.take(numpy.append(0, "
