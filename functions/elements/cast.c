@@ -327,16 +327,10 @@ static mdf_dtype dtype_of_name(const char *name)
 static bool read_rounding(struct mdf_call *call, const char *name, enum rounding *rounding)
 {
     static const char *const names[] = {"up", "down", "nearest"};
-    size_t i;
+    size_t i = name != NULL ? MDF_FIND_WORD(name, names) : ROUND_UP;
 
-    *rounding = ROUND_UP;
-    for (i = 0; name != NULL && i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], name) == 0) {
-            *rounding = (enum rounding)i;
-            return true;
-        }
-    }
-    return name == NULL ||
+    *rounding = (enum rounding)i;
+    return i != SIZE_MAX ||
            mdf_call_error(call, MDF_VALUE, "attribute 'round_mode' is \"%s\", not \"up\", \"down\" or \"nearest\"", name);
 }
 

@@ -9,6 +9,7 @@
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 #include "mdf_c/base/arena.h"
+#include "mdf_c/base/text.h"
 
 #include <string.h>
 
@@ -106,15 +107,11 @@ static bool read_reduction(struct mdf_call *call, int64_t *reduction)
 {
     static const char *const names[] = {"none", "sum", "mean"};
     const struct loss_settings *settings = call->settings;
+    const char *name = settings->reduction != NULL ? settings->reduction : "";
+    size_t i = MDF_FIND_WORD(name, names);
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (settings->reduction != NULL && strcmp(settings->reduction, names[i]) == 0) {
-            *reduction = (int64_t)i;
-            return true;
-        }
-    }
-    return mdf_call_error(call, MDF_VALUE, "reduction is '%s', not none, sum or mean",
-                          settings->reduction == NULL ? "" : settings->reduction);
+    *reduction = (int64_t)i;
+    return i != SIZE_MAX || mdf_call_error(call, MDF_VALUE, "reduction is '%s', not none, sum or mean", name);
 }
 
 /* What the call's attributes and shapes say. *shape is that of the labels: room for as many as the scores have axes. */

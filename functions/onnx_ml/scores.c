@@ -2,20 +2,17 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/onnx_ml/scores.h"
 #include "functions/python/python_values.h"
+#include "mdf_c/base/text.h"
 
 #include <string.h>
 
 bool mdf_post_transform_named(struct mdf_call *call, const char *name, enum mdf_post_transform *transform)
 {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+    size_t i = MDF_FIND_WORD(name, names);
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], name) == 0) {
-            *transform = (enum mdf_post_transform)i;
-            return true;
-        }
-    }
-    return mdf_call_error(call, MDF_VALUE, "there is no post_transform '%.100s'", name);
+    *transform = (enum mdf_post_transform)i;
+    return i != SIZE_MAX || mdf_call_error(call, MDF_VALUE, "there is no post_transform '%.100s'", name);
 }
 
 void mdf_post_transform_apply(enum mdf_post_transform transform, double *scores, size_t n)

@@ -11,6 +11,7 @@
 #include "functions/onnx_ml/scores.h"
 #include "functions/onnx_ml/svm_sums.h"
 #include "functions/products/lines.h"
+#include "mdf_c/base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,19 +73,15 @@ static bool read_kernel(struct mdf_call *call, struct machine *machine)
 {
     static const char *const names[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
     const struct svm_settings *settings = call->settings;
+    size_t i = MDF_FIND_WORD(settings->kernel_type, names);
 
     machine->context = call->context;
     machine->settings = settings;
     machine->gamma = number_at(&settings->kernel_params, 0);
     machine->offset = number_at(&settings->kernel_params, 1);
     machine->degree = number_at(&settings->kernel_params, 2);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], settings->kernel_type) == 0) {
-            machine->kernel = (enum kernel)i;
-            return true;
-        }
-    }
-    return mdf_call_error(call, MDF_VALUE, "there is no kernel_type '%.100s'", settings->kernel_type);
+    machine->kernel = (enum kernel)i;
+    return i != SIZE_MAX || mdf_call_error(call, MDF_VALUE, "there is no kernel_type '%.100s'", settings->kernel_type);
 }
 
 /* Lays the vectors out, for this run and those after it. False with the error set. */

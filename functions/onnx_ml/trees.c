@@ -8,6 +8,7 @@
 #include "functions/kernel/routine.h"
 #include "functions/onnx_ml/forest.h"
 #include "functions/onnx_ml/scores.h"
+#include "mdf_c/base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -327,14 +328,10 @@ static bool aggregate_named(struct mdf_call *call, enum mdf_tree_aggregate *aggr
 {
     static const char *const names[] = {"AVERAGE", "SUM", "MIN", "MAX"};
     const struct old_settings *settings = call->settings;
+    size_t i = MDF_FIND_WORD(settings->aggregate, names);
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], settings->aggregate) == 0) {
-            *aggregate = (enum mdf_tree_aggregate)i;
-            return true;
-        }
-    }
-    return mdf_call_error(call, MDF_VALUE, "there is no aggregate_function '%.100s'", settings->aggregate);
+    *aggregate = (enum mdf_tree_aggregate)i;
+    return i != SIZE_MAX || mdf_call_error(call, MDF_VALUE, "there is no aggregate_function '%.100s'", settings->aggregate);
 }
 
 static bool regressor(struct mdf_call *call)

@@ -1,6 +1,8 @@
 /* sliding.c - see sliding.h. Source: the text of ONNX Conv, ConvTranspose, AveragePool and MaxPool. */
 #include "functions/windows/sliding.h"
 
+#include "mdf_c/base/text.h"
+
 #include <string.h>
 
 /* Sizes beyond these can not be meant, and would overflow. */
@@ -24,18 +26,11 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 static bool read_auto_pad(struct mdf_call *call, const char *text, enum mdf_auto_pad *auto_pad)
 {
     static const char *const names[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"};
+    size_t i = text == NULL || text[0] == '\0' ? MDF_PAD_EXPLICIT : MDF_FIND_WORD(text, names);
 
-    *auto_pad = MDF_PAD_EXPLICIT;
-    if (text == NULL || text[0] == '\0') {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *auto_pad = (enum mdf_auto_pad)i;
-            return true;
-        }
-    }
-    return mdf_call_error(call, MDF_VALUE, "auto_pad is '%s', not NOTSET, SAME_UPPER, SAME_LOWER or VALID", text);
+    *auto_pad = (enum mdf_auto_pad)i;
+    return i != SIZE_MAX ||
+           mdf_call_error(call, MDF_VALUE, "auto_pad is '%s', not NOTSET, SAME_UPPER, SAME_LOWER or VALID", text);
 }
 
 static bool check_list(struct mdf_call *call, const char *name, const struct mdf_ints *list, size_t n, int64_t least)

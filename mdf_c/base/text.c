@@ -107,6 +107,16 @@ size_t mdf_identifier_length(const char *text)
     return n;
 }
 
+size_t mdf_find_word(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(words[i], text) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
 size_t mdf_utf8_encode(uint32_t code, char *out)
 {
     if (code < 0x80) {

@@ -44,6 +44,10 @@ static inline bool mdf_is_word(char c)
 /* The length of the identifier, of ASCII, that a text begins with; 0: it begins with none. */
 size_t mdf_identifier_length(const char *text);
 
+/* Which of n words a text is; SIZE_MAX: none. */
+size_t mdf_find_word(const char *text, const char *const *words, size_t n);
+#define MDF_FIND_WORD(text, words) mdf_find_word(text, words, sizeof(words) / sizeof *(words))
+
 /* Writes a character in UTF-8, at most 4 bytes; how many. */
 size_t mdf_utf8_encode(uint32_t code, char *out);
 

@@ -40,11 +40,8 @@ static size_t room_for(size_t n)
 static bool is_collection(const char *key)
 {
     static const char *const names[] = {"graphs", "nodes", "edges", "input_ports", "functions", "parameters", "output_ports"};
-    size_t i;
 
-    for (i = 0; i < sizeof names / sizeof *names && strcmp(names[i], key) != 0; i++) {
-    }
-    return i < sizeof names / sizeof *names;
+    return MDF_FIND_WORD(key, names) != SIZE_MAX;
 }
 
 static bool is_list_of_named(const struct mdf_node *source)

@@ -314,14 +314,8 @@ static bool is_collection_tag(const yaml_char_t *tag)
 {
     static const char *const tags[] = {"seq", "map", "omap", "pairs", "set"};
     const char *text = (const char *)tag;
-    size_t i;
 
-    for (i = 0; i < sizeof tags / sizeof *tags; i++) {
-        if (strncmp(text, TAG_PREFIX, sizeof TAG_PREFIX - 1) == 0 && strcmp(text + sizeof TAG_PREFIX - 1, tags[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return strncmp(text, TAG_PREFIX, sizeof TAG_PREFIX - 1) == 0 && MDF_FIND_WORD(text + sizeof TAG_PREFIX - 1, tags) != SIZE_MAX;
 }
 
 /* The type that a scalar's tag, its quotes or its text say. */

@@ -2,10 +2,10 @@
  * the loop becomes a prepared product (functions/products/prepared_product.h); where its first operand is an item of a scan
  * input, it leaves the body, and is computed for a block of runs at once; where that and the result are only stacked, it is one
  * product behind the loop. See lowered.h for all three. */
-#include "functions/kernel/setting.h"
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 
+#include "functions/kernel/setting.h"
 #include "functions/products/gemm/gemm.h"
 
 #include <string.h>

@@ -12,11 +12,8 @@ static bool is_text(const struct mdf_node *node, const char *text)
 static bool is_named_body(const char *name, const struct mdf_node *node, const char *id)
 {
     static const char *const attributes[] = {"body", "then_branch", "else_branch", "score_mod", "prob_mod", "graph"};
-    size_t i;
 
-    for (i = 0; i < sizeof attributes / sizeof *attributes && strcmp(name, attributes[i]) != 0; i++) {
-    }
-    return i < sizeof attributes / sizeof *attributes && (is_text(node, id) || is_text(mdf_node_get(node, "value"), id));
+    return MDF_FIND_WORD(name, attributes) != SIZE_MAX && (is_text(node, id) || is_text(mdf_node_get(node, "value"), id));
 }
 
 /* Whether some attribute in the tree has the text `id` under such a name. */

@@ -90,11 +90,8 @@ static bool is_part(const char *key)
 {
     static const char *const parts[] = {"nodes",       "edges",      "parameters", "functions", "input_ports", "output_ports",
                                         "conditions", "metadata", "args",       "notes"};
-    size_t i;
 
-    for (i = 0; i < sizeof parts / sizeof *parts && strcmp(parts[i], key) != 0; i++) {
-    }
-    return i < sizeof parts / sizeof *parts;
+    return MDF_FIND_WORD(key, parts) != SIZE_MAX;
 }
 
 static bool is_empty(const char *key, const struct mdf_node *node)

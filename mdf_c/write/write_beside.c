@@ -156,14 +156,8 @@ static bool holds_big(const struct writer *writer, const struct mdf_node *node)
 static bool is_word_of_mdf(const char *key)
 {
     static const char *const words[] = {"value", "data", "default_value", "default_initial_value", "shape"};
-    size_t i;
 
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i], key) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return MDF_FIND_WORD(key, words) != SIZE_MAX;
 }
 
 /* *changed becomes the node without big arrays; lists and objects that hold some are copied. */

@@ -307,16 +307,11 @@ static bool read_samples(const struct sweep_reading *reading, const struct mdf_n
 static bool read_sampling(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     static const char *const names[] = {"random", "sobol", "latin_hypercube"}; /* in the order of mdf_sampling */
-    const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : "";
-    size_t i;
+    size_t i = node->kind == MDF_NODE_STRING ? MDF_FIND_WORD(node->as.string.bytes, names) : SIZE_MAX;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], text) == 0) {
-            reading->sweep->sampling = (mdf_sampling)i;
-            return true;
-        }
-    }
-    return word_fault(reading, node, "sampling", "random, sobol or latin_hypercube", names, sizeof names / sizeof *names);
+    reading->sweep->sampling = (mdf_sampling)i;
+    return i != SIZE_MAX ||
+           word_fault(reading, node, "sampling", "random, sobol or latin_hypercube", names, sizeof names / sizeof *names);
 }
 
 static bool read_sample_seed(const struct sweep_reading *reading, const struct mdf_node *node)

@@ -87,14 +87,8 @@ static bool add_positional(struct condition_builder *builder, const struct condi
 static bool is_field(const char *key)
 {
     static const char *const fields[] = {"type", "kwargs", "args", "id", "metadata", "notes"};
-    size_t i;
 
-    for (i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strcmp(key, fields[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return MDF_FIND_WORD(key, fields) != SIZE_MAX;
 }
 
 /* The arguments of a condition: in "kwargs", in "args" (as PsyNeuLink and early versions of MDF write them), or beside "type". */

@@ -115,15 +115,10 @@ static bool read_comparator(struct condition_builder *builder, const struct cond
 {
     static const char *const texts[] = {"<", "<=", "==", "!=", ">", ">="}; /* in the order of enum mdf_comparison */
     const struct mdf_node *node = condition_argument(call, "comparator");
-    uint8_t i;
+    size_t i = node->kind == MDF_NODE_STRING ? MDF_FIND_WORD(node->as.string.bytes, texts) : SIZE_MAX;
 
-    for (i = 0; node->kind == MDF_NODE_STRING && i < sizeof texts / sizeof *texts; i++) {
-        if (strcmp(node->as.string.bytes, texts[i]) == 0) {
-            *comparison = i;
-            return true;
-        }
-    }
-    return condition_fault(builder, call, node, "'comparator' must be one of <, <=, ==, !=, >, >=");
+    *comparison = (uint8_t)i;
+    return i != SIZE_MAX || condition_fault(builder, call, node, "'comparator' must be one of <, <=, ==, !=, >, >=");
 }
 
 static bool read_tolerances(struct condition_builder *builder, const struct condition_call *call, uint8_t comparison,
