@@ -62,6 +62,26 @@ static mdf_operand compile_leaf(struct target *target, const struct mdf_expressi
     }
 }
 
+/* A number with its sign is a number: no call for each of many thousand. */
+static bool is_negative_number(const struct mdf_expression *tree)
+{
+    enum mdf_expression_kind kind = tree->as.list.items[0]->kind;
+
+    return strcmp(tree->name, "neg") == 0 && (kind == MDF_EXPRESSION_INT || kind == MDF_EXPRESSION_REAL);
+}
+
+static mdf_operand compile_negative_number(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+{
+    struct mdf_expression negative = *tree->as.list.items[0];
+
+    if (negative.kind == MDF_EXPRESSION_INT) {
+        negative.as.integer = -negative.as.integer;
+    } else {
+        negative.as.real = -negative.as.real;
+    }
+    return compile_leaf(target, &negative, into);
+}
+
 /* ------------------------------------------------------------------ names */
 
 mdf_operand compile_suggest(struct target *target, const struct mdf_nearest *nearest)
@@ -740,6 +760,9 @@ static mdf_operand compile_kind(struct target *target, const struct mdf_expressi
     case MDF_EXPRESSION_DICT:
         return compile_items(target, tree, "build_dict", into);
     case MDF_EXPRESSION_UNARY:
+        if (is_negative_number(tree)) {
+            return compile_negative_number(target, tree, into);
+        }
         snprintf(row, sizeof row, "operator.%s", tree->name);
         return compile_items(target, tree, row, into);
     case MDF_EXPRESSION_BINARY:

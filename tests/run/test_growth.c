@@ -442,6 +442,42 @@ Test(growth, programs_are_made_in_proportion_to_the_nodes)
     }
 }
 
+/* Processor time in which an expression with so many numbers is compiled, and looked over. */
+static double seconds_of_numbers(size_t n)
+{
+    static const struct growing numbers = {
+        "numbers", {MODEL "{\"nodes\": {\"N\": {\"parameters\": {\"p\": {\"value\": \"numpy.array([", "-1.25", "])\"}}}}}}}}"}};
+    struct mdf_memory memory;
+    struct mdf_text text;
+    struct engine engine;
+    double seconds;
+    clock_t start;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&text, &memory);
+    write_model(&text, &numbers, 0, n);
+    start = clock();
+    cr_assert(engine_begin(&engine, text.bytes, NULL), "%s", engine.error.message);
+    cr_assert_eq(mdf_check(engine.model, NULL, 0, 0, NAN, NULL, &engine.error), MDF_OK, "%s", engine.error.message);
+    seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    engine_end(&engine);
+    mdf_text_release(&text);
+    return seconds;
+}
+
+/* The text was followed from its beginning to each sign, and read to its end behind each point: 30,000 numbers took 35 s. */
+Test(growth, expressions_are_compiled_in_proportion_to_their_numbers)
+{
+    enum { N = 1500, TIMES = 4, MOST = 8, N_TRIALS = 3 };
+    double few = seconds_of_numbers(N), many = seconds_of_numbers(TIMES * N);
+
+    for (size_t i = 1; i < N_TRIALS && many > MOST * few; i++) {
+        few = fmax(few, seconds_of_numbers(N));
+        many = fmin(many, seconds_of_numbers(TIMES * N));
+    }
+    cr_expect_lt(many, MOST * few, "%g s for %d numbers, %g s for %d", few, (int)N, many, (int)(TIMES * N));
+}
+
 /* ------------------------------------------------------------------ sequences that grow */
 
 /* The body declares its sequence, as an ONNX model does. */

@@ -64,21 +64,30 @@ static bool note_name(struct mentions *mentions, const char *name, size_t place)
     return *first == place + 1 || name_table_add(&mentions->others, &mentions->compiler->scratch, name) != NULL;
 }
 
+/* What stands behind the points of a text: NODE.PORT. One with many is an expression, whose own names are noted beside it. */
+static bool note_behind_points(struct mentions *mentions, const char *text, size_t place)
+{
+    enum { MOST_POINTS = 16 };
+    const char *point = strchr(text, '.');
+    size_t n;
+
+    for (n = 0; point != NULL && n < MOST_POINTS; n++, point = strchr(point + 1, '.')) {
+        if (!note_name(mentions, point + 1, place)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool note_names(struct mentions *mentions, const struct list *names, size_t place)
 {
     size_t i;
 
     for (i = 0; i < names->n; i++) {
         const char *name = ((const char *const *)names->items)[i];
-        const char *point;
 
-        if (!note_name(mentions, name, place)) {
+        if (!note_name(mentions, name, place) || !note_behind_points(mentions, name, place)) {
             return false;
-        }
-        for (point = strchr(name, '.'); point != NULL; point = strchr(point + 1, '.')) { /* NODE.PORT */
-            if (!note_name(mentions, point + 1, place)) {
-                return false;
-            }
         }
     }
     return true;
