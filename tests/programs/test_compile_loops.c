@@ -258,3 +258,14 @@ Test(compile_loops, indices_are_cut_off_as_they_are)
     cr_expect(strstr(output, "mdf_float32_as_int64(") != NULL && strstr(output, "x > -1 && x < 1") == NULL, "%s", output);
     free(output);
 }
+
+/* What a nest stores once, and another one folds as each of many elements, is not made as often where both become one nest. */
+Test(compile_loops, what_is_stored_once_is_made_once)
+{
+    char *output = compile_new_output();
+
+    cr_assert_eq(compile_run(output, "$BUILD/mdf-run tests/data/compile/stored_once.yaml --steps 1 --explain 2>&1"), 0, "%s",
+                 output);
+    cr_expect(strstr(output, "lowered") != NULL && strstr(output, "a mistake in the engine") == NULL, "%s", output);
+    free(output);
+}

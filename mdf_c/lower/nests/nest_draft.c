@@ -578,6 +578,11 @@ static bool map_loads(struct merging *merging, bool has_to_read)
     return shares;
 }
 
+static bool has_axis(const struct draft_step *step, size_t axis)
+{
+    return (step->axes >> axis & 1) != 0;
+}
+
 static uint8_t map_axes(const struct merging *merging, const struct mdf_nest_step *step)
 {
     uint8_t axes = 0;
@@ -659,6 +664,9 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
             step.axes |= draft->steps[step.step.view.at].axes;
         }
         for (axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
+            if (step.step.in[0] < merging->first->n_steps && !has_axis(&draft->steps[step.step.in[0]], merging->map[axis])) {
+                return NULL; /* what `a` stores once has no such axis */
+            }
             fold_along(draft, &step, merging->map[axis]);
         }
         registers[i] = draft_add(draft, &step);
