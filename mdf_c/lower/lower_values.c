@@ -406,11 +406,22 @@ static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_
                                         (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
 }
 
+static bool is_number(mdf_dtype dtype)
+{
+    return mdf_dtype_kind(dtype) != 's' && mdf_dtype_kind(dtype) != 'c';
+}
+
+/* Whether it is a constant of numbers, which is converted here and now. */
+static bool converts_constant(const struct lowering *lowering, mdf_lowered_id id, mdf_dtype to)
+{
+    return lowering_is_constant(lowering, id) && is_number((mdf_dtype)lowering_example(lowering, id)->dtype) && is_number(to);
+}
+
 bool lowering_can_cast(const struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
 {
     mdf_dtype from = (mdf_dtype)lowering_example(lowering, id)->dtype;
 
-    return from == dtype || lowering_is_constant(lowering, id) || casts_directly(lowering, from, dtype) ||
+    return from == dtype || converts_constant(lowering, id, dtype) || casts_directly(lowering, from, dtype) ||
            (lowering->is_for_source && lowering_real_between(from, dtype) != MDF_DTYPE_NONE);
 }
 
@@ -435,7 +446,7 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
         return id;
     }
     op.dtype = example->dtype;
-    if (!lowering_is_constant(lowering, id) && !casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
+    if (!converts_constant(lowering, id, dtype) && !casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
         mdf_dtype between = lowering->is_for_source ? lowering_real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
 
         if (between != MDF_DTYPE_NONE) {
@@ -446,11 +457,11 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
     }
     if (!mdf_value_convert(lowering->memory, &converted, example, dtype)) {
         lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
+    } else {
+        converted.strength = example->strength;
+        result = lowering_is_constant(lowering, id) || converted.length == 0 ? lowering_add_constant(lowering, &converted, false)
+                                                                             : lowering_add_element_op(lowering, op, &converted);
     }
-    converted.strength = example->strength;
-    result = lowering_is_constant(lowering, id) || converted.length == 0 ? lowering_add_constant(lowering, &converted, false)
-                                                                         : lowering_add_element_op(lowering, op, &converted);
     mdf_value_clear(lowering->memory, &converted);
     return result;
 }
