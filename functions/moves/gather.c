@@ -17,13 +17,18 @@ struct axis_settings {
 static const struct mdf_setting axis_table[] = {{"axis", MDF_SETTING_INT, offsetof(struct axis_settings, axis)},
                                                 {NULL, MDF_SETTING_INT, 0}};
 
-/* Copies, for each of `outer` parts of the array, the blocks of `inner` elements that the indices point at. */
+/* Copies, for each of `outer` parts of the array, the blocks of `inner` elements that the indices point at: some parts at a time,
+ * as one with as many indices. */
 static bool copy_blocks(struct mdf_call *call, const struct mdf_value *data, void *target, const int64_t *indices, size_t n,
                         size_t axis, size_t outer, size_t inner)
 {
-    mdf_dtype dtype = (mdf_dtype)data->dtype;
-    size_t *offsets = mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_UINT64, n), size = (size_t)mdf_value_shape(data)[axis];
+    enum { MOST_AT_ONCE = 1 << 12 }; /* indices */
 
+    mdf_dtype dtype = (mdf_dtype)data->dtype;
+    size_t size = (size_t)mdf_value_shape(data)[axis], n_parts = n > 0 && n < MOST_AT_ONCE ? MOST_AT_ONCE / n : 1, *offsets;
+
+    n_parts = n_parts < outer ? n_parts : outer > 0 ? outer : 1;
+    offsets = mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_UINT64, n * n_parts);
     if (offsets == NULL) {
         return false;
     }
@@ -33,9 +38,13 @@ static bool copy_blocks(struct mdf_call *call, const struct mdf_value *data, voi
         }
         offsets[i] *= inner;
     }
-    for (size_t part = 0; part < outer && !mdf_should_stop_at(call->context, part, MDF_ITEMS_PER_LOOK); part++) {
+    for (size_t i = n; i < n * n_parts; i++) {
+        offsets[i] = offsets[i - n] + size * inner;
+    }
+    for (size_t part = 0; part < outer && !mdf_should_stop(call->context); part += n_parts) {
         mdf_blocks_gather(call, dtype, mdf_element_to_write(dtype, target, part * n * inner),
-                          mdf_element_at(dtype, data->data, part * size * inner), offsets, n, inner);
+                          mdf_element_at(dtype, data->data, part * size * inner), offsets,
+                          n * (n_parts < outer - part ? n_parts : outer - part), inner);
     }
     return true;
 }

@@ -473,8 +473,15 @@ static void gather_range(void *context, size_t first, size_t last)
 void mdf_blocks_gather(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets, size_t n,
                        size_t n_block)
 {
+    /* What takes some microseconds is not shared; a block takes as long as so many bytes. */
+    enum { SHORT_BYTES = 1 << 17, BLOCK_BYTES = 32 };
+
     struct gathering gathering = {call, dtype, target, source, offsets, n_block};
 
+    if (n * (n_block * mdf_dtype_size(dtype) + BLOCK_BYTES) < SHORT_BYTES) {
+        gather_blocks(call, dtype, target, source, offsets, n, n_block);
+        return;
+    }
     if (dtype == MDF_DTYPE_STRING) {
         for (size_t first = 0, n_now; first < n && !mdf_should_stop(call->context); first += n_now) {
             n_now = blocks_per_look(n_block, n - first);

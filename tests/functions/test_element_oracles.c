@@ -652,6 +652,30 @@ static void check_gather(mdf_dtype dtype)
     kernel_end(&move.call);
 }
 
+/* More parts than are taken at once, the last of which are fewer. */
+Test(element_oracles, gathers_of_many_parts)
+{
+    int64_t shape[] = {3001, 5, 2}, n = 3, index[3];
+    struct kernel_call call;
+    const struct mdf_value *x;
+    struct mdf_value *indices;
+
+    kernel_begin(&call, "Gather", 13);
+    x = kernel_add(&call, MDF_DTYPE_FLOAT32, 3, shape, NUMBERS_WILD, false);
+    indices = kernel_add(&call, MDF_DTYPE_INT64, 1, &n, NUMBERS_SHORT, false);
+    memcpy(indices->data, (const int64_t[]){4, -5, 1}, sizeof(int64_t[3]));
+    kernel_set_int(&call, "axis", 1);
+    kernel_run(&call);
+    shape[1] = n;
+    kernel_check_shape(&call, 0, 3, shape);
+    for (size_t i = 0; i < call.outputs[0].length; i++) {
+        kernel_index(3, shape, i, index);
+        index[1] = (const int64_t[]){4, 0, 1}[index[1]];
+        kernel_check(&call, 0, i, kernel_number(x, kernel_place(3, (const int64_t[]){3001, 5, 2}, index)), 0);
+    }
+    kernel_end(&call);
+}
+
 static void check_concat(mdf_dtype dtype)
 {
     const struct mdf_value *parts[3];
