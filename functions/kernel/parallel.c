@@ -26,8 +26,10 @@ static const double longest_range_ns = 5e6, shortest_range_ns = 1e3;
  * has done his part goes on with those of others. */
 enum { RANGES_OF_REST = 3, LONGEST_GRAIN = 64, LINE_BYTES = 64 };
 
-/* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. */
-enum { LOOKS_FOR_WORK = 10 * LOOKS };
+/* Between the operators of a network less than half a millisecond passes, and to be woken takes a good part of that. But who had
+ * little to do looks out for ten times as long as that took, no longer: it would take a processor from others who need one. */
+enum { LOOKS_FOR_WORK = 10 * LOOKS, FEWEST_LOOKS = LOOKS / 10 };
+static const double looks_for_ns_of_work = 10 * LOOKS / 1e5;
 static const int64_t looks_for_work_ns = 1000000;
 
 /* What each of several threads has to have at least, that those that look out for work join in time. To wake one that sleeps is
@@ -116,9 +118,9 @@ static size_t take_part(struct job *job, size_t number)
 }
 
 /* Waits for a job, or the end, after `n_jobs` of them. */
-static void wait_for_job(struct mdf_threads *threads, size_t n_jobs)
+static void wait_for_job(struct mdf_threads *threads, size_t n_jobs, int n_looks)
 {
-    for (int look = 0; look < LOOKS_FOR_WORK; look++) {
+    for (int look = 0; look < n_looks; look++) {
         if (atomic_load_explicit(&threads->n_jobs, memory_order_acquire) != n_jobs) {
             return;
         }
@@ -133,9 +135,18 @@ static void wait_for_job(struct mdf_threads *threads, size_t n_jobs)
     pthread_mutex_unlock(&threads->lock);
 }
 
-/* Helps with the job that there is, if it wants one more. */
-static void join_job(struct mdf_threads *threads, size_t number)
+static int64_t read_clock(void)
 {
+    struct timespec clock;
+
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    return (int64_t)clock.tv_sec * 1000000000 + clock.tv_nsec;
+}
+
+/* Helps with the job that there is, if it wants one more. Nanoseconds that this took. */
+static int64_t join_job(struct mdf_threads *threads, size_t number)
+{
+    int64_t begun = read_clock();
     struct job *job;
     size_t part;
 
@@ -150,17 +161,26 @@ static void join_job(struct mdf_threads *threads, size_t number)
         pthread_cond_signal(&threads->left);
         pthread_mutex_unlock(&threads->lock);
     }
+    return read_clock() - begun;
+}
+
+static int looks_after(int64_t ns)
+{
+    double n_looks = looks_for_ns_of_work * (double)ns;
+
+    return n_looks < FEWEST_LOOKS ? FEWEST_LOOKS : n_looks < LOOKS_FOR_WORK ? (int)n_looks : LOOKS_FOR_WORK;
 }
 
 static void *help(void *argument)
 {
     struct mdf_threads *threads = argument;
     size_t n_jobs = 0, number = 1 + atomic_fetch_add(&threads->n_begun, 1); /* one that is started may find a job */
+    int n_looks = LOOKS_FOR_WORK;
 
     while (!atomic_load(&threads->is_ending)) {
-        wait_for_job(threads, n_jobs);
+        wait_for_job(threads, n_jobs, n_looks);
         n_jobs = atomic_load(&threads->n_jobs);
-        join_job(threads, number);
+        n_looks = looks_after(join_job(threads, number));
     }
     return NULL;
 }
@@ -277,14 +297,12 @@ static void finish(struct mdf_threads *threads)
  * count that followed each other in less than that. */
 static bool are_worth_it(struct mdf_threads *threads, bool there_are_enough, double saved_ns)
 {
-    struct timespec clock;
     int64_t now;
 
     if (there_are_enough && saved_ns >= waking_ns) {
         return true;
     }
-    clock_gettime(CLOCK_MONOTONIC, &clock);
-    now = (int64_t)clock.tv_sec * 1000000000 + clock.tv_nsec;
+    now = read_clock();
     if (there_are_enough && now - threads->missed_at > looks_for_work_ns) {
         threads->missed_ns = 0;
     }
@@ -336,7 +354,15 @@ static size_t end_of_part(const struct job *job, size_t i)
 
 static void run_parallel(const struct mdf_context *context, double cost_per_item_ns, struct job *job)
 {
-    job->n_threads = useful_threads(context, job->n, (double)job->n * cost_per_item_ns);
+    double ns = (double)job->n * cost_per_item_ns;
+
+    if (ns < 2 * awake_ns) { /* one range, of which nothing need be reckoned: as short as a row that is copied */
+        if (job->n > 0 && !mdf_stop_heed(job->stop)) {
+            job->work(job->work_context, 0, job->n);
+        }
+        return;
+    }
+    job->n_threads = useful_threads(context, job->n, ns);
     job->n_longest = items_in(longest_range_ns, cost_per_item_ns, job->n);
     if (job->n_threads <= 1) {
         for (size_t first = 0, n; first < job->n && !mdf_stop_heed(job->stop); first += n) {
