@@ -48,7 +48,8 @@ Test(machine_dumps, numbers_of_inner_runs)
     const char *model = "tests/data/dumps/inner_runs.yaml";
 
     cr_expect_eq(count_bytes(model, "07 0f 83"), 0);
-    cr_expect(strstr(cli_call("mdf-run %s --dump lowered | sed 's/  ;.*//'", model)->output, "[1] = copy") == NULL);
+    cr_expect(strstr(cli_call("mdf-run %s --dump lowered | sed 's/  ;.*//'", model)->output, "[1] = copy") == NULL ||
+              !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64)); /* calls, not nests, take the elements then */
     expect_plain(model);
 }
 
