@@ -508,8 +508,39 @@ static bool is_covered_store(const struct mdf_lowered *lowered, const struct mdf
            (is_number(lowered, step->view.id) || (!lowered->values[step->view.id].is_scalar && is_near(step->view.first * size)));
 }
 
+/* Which operand of two is found first and waits on the stack: the second one, or who has more numbers that wait meanwhile. */
+static size_t waiting_operand(const struct mdf_nest_step *step, const uint8_t *n_waiting)
+{
+    return step->code != MDF_LOWERED_SUBTRACT && n_waiting[step->in[0]] > n_waiting[step->in[1]] ? 0 : 1;
+}
+
+/* How many whole numbers wait while that of each step is found; what bails out then finds the stack as it is everywhere. */
+static bool have_room(const struct mdf_lowered_nest *nest, uint8_t *n_waiting)
+{
+    bool has_room = true;
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        if (step->kind == MDF_NEST_LOAD) {
+            n_waiting[i] = step->view.at == MDF_NEST_NONE ? 0 : n_waiting[step->view.at];
+        } else if (step->n_in == 2) {
+            size_t first = waiting_operand(step, n_waiting);
+            uint8_t before = n_waiting[step->in[first]], then = (uint8_t)(n_waiting[step->in[1 - first]] + 1);
+
+            n_waiting[i] = before > then ? before : then;
+        } else {
+            n_waiting[i] = n_waiting[step->in[0]];
+        }
+        has_room = has_room && n_waiting[i] <= MDF_MAX_OPERANDS;
+    }
+    return has_room;
+}
+
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
+    uint8_t n_waiting[MDF_NEST_MOST_STEPS];
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
@@ -523,33 +554,34 @@ bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lower
             return false;
         }
     }
-    return nest->n_axes == 0;
+    return nest->n_axes == 0 && have_room(nest, n_waiting);
 }
 
 /* A nest that is emitted. */
 struct point {
     struct emission *emission;
     const struct mdf_lowered_nest *nest;
+    uint8_t n_waiting[MDF_NEST_MOST_STEPS];   /* of have_room */
     mdf_lowered_id held[MDF_NEST_MOST_STEPS]; /* the scalar that has become what a step loads; NONE: none has, so far */
 };
 
-static void load_whole(const struct point *point, uint8_t number);
+static void load_whole(const struct point *point, uint8_t number, size_t n_waiting);
 
 /* The register that has the number, from 0 on, that a view is at. */
-static uint8_t find_at(const struct point *point, const struct mdf_nest_view *view)
+static uint8_t find_at(const struct point *point, const struct mdf_nest_view *view, size_t n_waiting)
 {
     const struct mdf_nest_step *index = &point->nest->steps[view->at];
 
     if (index->kind == MDF_NEST_LOAD && point->emission->lowered->values[index->view.id].is_scalar) {
         return find_number(point->emission, index->view.id, view->at_limit);
     }
-    load_whole(point, view->at);
+    load_whole(point, view->at, n_waiting);
     check_index(point->emission, view->at_limit, unknown);
     return RAX;
 }
 
 /* Where a step that loads finds its element; changes rax and rdx. */
-static struct machine_operand find_element(const struct point *point, const struct mdf_nest_step *load)
+static struct machine_operand find_element(const struct point *point, const struct mdf_nest_step *load, size_t n_waiting)
 {
     struct emission *emission = point->emission;
     const struct mdf_nest_view *view = &load->view;
@@ -559,12 +591,12 @@ static struct machine_operand find_element(const struct point *point, const stru
     if (view->at == MDF_NEST_NONE) {
         return in_memory(emission_array_base(emission, view->id, RDX), (int32_t)(view->first * size));
     }
-    number = find_at(point, view);
+    number = find_at(point, view, n_waiting);
     return element_at(emission, emission_array_base(emission, view->id, RDX), number, view->at_stride * size, view->first * size);
 }
 
-/* rax = the whole number that a step makes; changes rcx and rdx. */
-static void load_whole(const struct point *point, uint8_t number)
+/* rax = the whole number that a step makes, while so many wait where operands of calls are told else; changes rdx. */
+static void load_whole(const struct point *point, uint8_t number, size_t n_waiting)
 {
     struct emission *emission = point->emission;
     const struct mdf_nest_step *step = &point->nest->steps[number];
@@ -575,20 +607,22 @@ static void load_whole(const struct point *point, uint8_t number)
     } else if (point->held[number] != MDF_LOWERED_NONE) {
         emission_load_general(emission, point->held[number], RAX);
     } else if (step->kind == MDF_NEST_LOAD) {
-        assemble_load(assembler, (unsigned)mdf_dtype_size((mdf_dtype)step->dtype), RAX, find_element(point, step));
+        assemble_load(assembler, (unsigned)mdf_dtype_size((mdf_dtype)step->dtype), RAX, find_element(point, step, n_waiting));
     } else if (step->code == MDF_LOWERED_CAST) {
-        load_whole(point, step->in[0]);
+        load_whole(point, step->in[0], n_waiting);
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));
     } else {
-        load_whole(point, step->in[1]);
-        assemble_push(assembler, RAX);
-        load_whole(point, step->in[0]);
-        assemble_pop(assembler, RCX);
+        size_t first = waiting_operand(step, point->n_waiting);
+        struct machine_operand place = in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * n_waiting));
+
+        load_whole(point, step->in[first], n_waiting);
+        assemble_store(assembler, 8, RAX, place);
+        load_whole(point, step->in[1 - first], n_waiting + 1);
         assemble_general(assembler,
                          step->code == MDF_LOWERED_ADD        ? GENERAL_ADD
                          : step->code == MDF_LOWERED_SUBTRACT ? GENERAL_SUBTRACT
                                                               : GENERAL_MULTIPLY,
-                         8, RAX, in_register(RCX));
+                         8, RAX, place);
     }
 }
 
@@ -624,7 +658,7 @@ static void emit_store(struct point *point, const struct mdf_nest_step *store)
             assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
             store_number(emission, load->view.id, place);
         } else {
-            assemble_load(assembler, size, RAX, find_element(point, load));
+            assemble_load(assembler, size, RAX, find_element(point, load, 0));
             assemble_load(assembler, 8, RDX, emission_array_data(store->view.id));
             assemble_store(assembler, size, RAX, place);
         }
@@ -632,9 +666,9 @@ static void emit_store(struct point *point, const struct mdf_nest_step *store)
         emission_copy(emission, store->view.id, load->view.id);
     } else {
         if (mdf_nest_loads_its_index(emission->lowered, load)) {
-            emission_finish(emission, store->view.id, find_at(point, &load->view));
+            emission_finish(emission, store->view.id, find_at(point, &load->view, 0));
         } else {
-            load_number(emission, store->view.id, find_element(point, load));
+            load_number(emission, store->view.id, find_element(point, load, 0));
         }
         if (emission->lives[store->view.id].n_uses > 0) { /* else it is kept nowhere */
             point->held[store->in[0]] = store->view.id;
@@ -655,9 +689,10 @@ static bool is_needed(const struct mdf_lowered_nest *nest, size_t number)
 
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
-    struct point point = {emission, nest, {0}};
+    struct point point = {emission, nest, {0}, {0}};
     size_t i;
 
+    have_room(nest, point.n_waiting);
     for (i = 0; i < nest->n_steps; i++) {
         point.held[i] = MDF_LOWERED_NONE;
     }
@@ -665,7 +700,7 @@ void emission_point(struct emission *emission, const struct mdf_lowered_nest *ne
         if (nest->steps[i].kind == MDF_NEST_STORE) {
             emit_store(&point, &nest->steps[i]);
         } else if (nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.at != MDF_NEST_NONE && !is_needed(nest, i)) {
-            find_element(&point, &nest->steps[i]); /* an index is looked at also where nobody needs the element */
+            find_element(&point, &nest->steps[i], 0); /* an index is looked at also where nobody needs the element */
         }
     }
 }

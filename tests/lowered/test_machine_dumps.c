@@ -84,6 +84,16 @@ Test(machine_dumps, elements_of_rows)
     }
 }
 
+/* What bails out while another number waits leaves the stack as it was. */
+Test(machine_dumps, indices_past_the_end_while_others_wait)
+{
+    const struct cli_outcome *outcome =
+        cli_call("mdf-run tests/data/dumps/past_rows.yaml --inputs tests/data/dumps/past_rows_inputs.json -n 4 --quiet");
+
+    cr_expect(outcome->exit_status == 1 && strstr(outcome->errors, "(iteration 2 of onnx::Loop) (step 4)") != NULL, "%d: %s",
+              outcome->exit_status, outcome->errors);
+}
+
 /* Sums that a function is called on, and that its results meet, are made in front of the call only. */
 Test(machine_dumps, sums_in_front_of_calls)
 {
