@@ -164,11 +164,14 @@ static int64_t join_job(struct mdf_threads *threads, size_t number)
     return read_clock() - begun;
 }
 
-static int looks_after(int64_t ns)
+/* After so much work, and `n_before` looks for it: work before counts too, less and less. */
+static int looks_after(int64_t ns, int n_before)
 {
     double n_looks = looks_for_ns_of_work * (double)ns;
+    int n = n_before - n_before / 8;
 
-    return n_looks < FEWEST_LOOKS ? FEWEST_LOOKS : n_looks < LOOKS_FOR_WORK ? (int)n_looks : LOOKS_FOR_WORK;
+    n = n_looks < LOOKS_FOR_WORK ? (n_looks > n ? (int)n_looks : n) : LOOKS_FOR_WORK;
+    return n > FEWEST_LOOKS ? n : FEWEST_LOOKS;
 }
 
 static void *help(void *argument)
@@ -180,7 +183,7 @@ static void *help(void *argument)
     while (!atomic_load(&threads->is_ending)) {
         wait_for_job(threads, n_jobs, n_looks);
         n_jobs = atomic_load(&threads->n_jobs);
-        n_looks = looks_after(join_job(threads, number));
+        n_looks = looks_after(join_job(threads, number), n_looks);
     }
     return NULL;
 }
