@@ -565,3 +565,28 @@ Test(growth, sequences_grow_in_place)
         cr_expect(many <= MOST * few, "%s: %zu bytes for %d, %zu for %d", growing_sequences[i].what, few, N, many, TIMES * N);
     }
 }
+
+/* What grows a list and is yielded too: joined along an axis that is there, the list's items are no longer those of the stack. */
+Test(growth, a_list_and_a_stack_of_its_items)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"17\", \"graphs\": {\"g\": {\"nodes\": {\"N\": {\"functions\": {\"q\": {\"function\": "
+        "\"onnx::SequenceEmpty\", \"args\": {\"dtype\": 1}}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 2, "
+        "\"v_initial\": \"[q]\", \"body\": \"b\"}}, \"j\": {\"function\": \"onnx::ConcatFromSequence\", \"args\": "
+        "{\"input_sequence\": \"l[0]\", \"axis\": 0}}}, \"output_ports\": {\"stack\": {\"value\": \"l[1]\"}, \"joined\": "
+        "{\"value\": \"j\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\", \"k\"]}, "
+        "\"nodes\": {\"B\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"functions\": {\"k\": {\"function\": "
+        "\"onnx::ConstantOfShape\", \"args\": {\"input\": [1]}}, " INSERT(
+            "t", "s", "k") "}, \"output_ports\": {\"t\": "
+                           "{\"value\": \"t\"}, \"k\": {\"value\": \"k\"}}}}}}}}";
+    struct engine engine;
+    char text[256];
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int i = 0; i < 4; i++) { /* the first of them is not lowered */
+        cr_assert_eq(engine_evaluate(&engine, 1), MDF_OK, "%s", engine.error.message);
+        write_results(engine.program, engine.state, text, sizeof text);
+        cr_expect_str_eq(text, "stack [[0.0], [0.0]]; joined [0.0, 0.0]", "evaluation %d", i);
+    }
+    engine_end(&engine);
+}

@@ -438,6 +438,16 @@ static void look_through_copies(const struct mdf_lowered_region *body, struct md
     }
 }
 
+/* Whether an output is the array: that of a list is none (append_list), and may get another form behind the loop. */
+static bool is_result(const struct loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_outputs && loop->results[i] != id; i++) {
+    }
+    return i < loop->n_outputs;
+}
+
 /* Where two stacks have the same items in the same order, one is enough. */
 static void share_stacks(struct loop *loop)
 {
@@ -445,7 +455,7 @@ static void share_stacks(struct loop *loop)
     size_t i, j, k;
 
     for (i = 0; i < loop->result->n_stacks; i++) {
-        for (j = i + 1; j < loop->result->n_stacks; j++) {
+        for (j = i + 1; j < loop->result->n_stacks && is_result(loop, stacks[i].stack); j++) {
             bool is_same = stacks[i].item == stacks[j].item && stacks[i].is_reversed == stacks[j].is_reversed &&
                            !stacks[i].appends && !stacks[j].appends &&
                            mdf_value_has_form_of(lowering_example(loop->lowering, stacks[i].stack),
