@@ -9,10 +9,11 @@
 #include "functions/kernel/call.h"
 
 #include "mdf_c/base/processor.h"
+#include "mdf_c/base/sizes.h"
+#include "mdf_c/base/stop.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_THREADS = 64, LOOKS = 4000 /* before a thread sleeps: some 100 microseconds */ };
@@ -30,7 +31,7 @@ enum { RANGES_OF_REST = 3, LONGEST_GRAIN = 64, LINE_BYTES = 64 };
  * little to do looks out for ten times as long as that took, no longer: it would take a processor from others who need one. */
 enum { LOOKS_FOR_WORK = 10 * LOOKS, FEWEST_LOOKS = LOOKS / 10 };
 static const double looks_for_ns_of_work = 10 * LOOKS / 1e5;
-static const int64_t looks_for_work_ns = 1000000;
+static const double looks_for_work_ns = 1e6;
 
 /* What each of several threads has to have at least, that those that look out for work join in time. To wake one that sleeps is
  * worth so much time saved, and about so much it takes to start and to end one: by this work, or together with work before it. */
@@ -61,10 +62,10 @@ struct mdf_threads {
     atomic_size_t n_begun; /* helpers that have their number */
     pthread_mutex_t lock;  /* of those who sleep, and who wake them */
     pthread_cond_t posted, left;
-    double missed_ns;  /* that more helpers would have saved */
-    int64_t missed_at; /* the last time that they would, in nanoseconds */
-    bool is_busy;      /* the state's thread is within a loop already */
-    pid_t process;     /* that has the helpers, the lock and the conditions */
+    double missed_ns;    /* that more helpers would have saved */
+    double missed_at_ns; /* the last time that they would */
+    bool is_busy;        /* the state's thread is within a loop already */
+    pid_t process;       /* that has the helpers, the lock and the conditions */
     size_t n_helpers;
     pthread_t helpers[MAX_THREADS];
 };
@@ -74,13 +75,13 @@ static size_t items_of_range(const struct job *job, size_t n_left)
 {
     size_t n = n_left / RANGES_OF_REST, grain = 1;
 
-    n = n < job->n_longest ? n : job->n_longest;
+    n = mdf_least(n, job->n_longest);
     n = n > job->n_shortest ? n : job->n_shortest;
     while (grain < LONGEST_GRAIN && grain * 8 <= n) { /* so that ranges begin where vectors and lines of the cache may */
         grain *= 2;
     }
     n -= n % grain;
-    return n < n_left ? n : n_left;
+    return mdf_least(n, n_left);
 }
 
 static void run_part(const struct job *job, struct part *part)
@@ -135,18 +136,15 @@ static void wait_for_job(struct mdf_threads *threads, size_t n_jobs, int n_looks
     pthread_mutex_unlock(&threads->lock);
 }
 
-static int64_t read_clock(void)
+static double read_clock_ns(void)
 {
-    struct timespec clock;
-
-    clock_gettime(CLOCK_MONOTONIC, &clock);
-    return (int64_t)clock.tv_sec * 1000000000 + clock.tv_nsec;
+    return 1e9 * mdf_clock_s();
 }
 
 /* Helps with the job that there is, if it wants one more. Nanoseconds that this took. */
-static int64_t join_job(struct mdf_threads *threads, size_t number)
+static double join_job(struct mdf_threads *threads, size_t number)
 {
-    int64_t begun = read_clock();
+    double begun_ns = read_clock_ns();
     struct job *job;
     size_t part;
 
@@ -161,13 +159,13 @@ static int64_t join_job(struct mdf_threads *threads, size_t number)
         pthread_cond_signal(&threads->left);
         pthread_mutex_unlock(&threads->lock);
     }
-    return read_clock() - begun;
+    return read_clock_ns() - begun_ns;
 }
 
 /* After so much work, and `n_before` looks for it: work before counts too, less and less. */
-static int looks_after(int64_t ns, int n_before)
+static int looks_after(double ns, int n_before)
 {
-    double n_looks = looks_for_ns_of_work * (double)ns;
+    double n_looks = looks_for_ns_of_work * ns;
     int n = n_before - n_before / 8;
 
     n = n_looks < LOOKS_FOR_WORK ? (n_looks > n ? (int)n_looks : n) : LOOKS_FOR_WORK;
@@ -261,7 +259,7 @@ static size_t count_awake(struct mdf_threads *threads)
 {
     size_t n_asleep = atomic_load_explicit(&threads->n_asleep, memory_order_relaxed);
 
-    return threads->n_helpers - (n_asleep < threads->n_helpers ? n_asleep : threads->n_helpers);
+    return threads->n_helpers - mdf_least(n_asleep, threads->n_helpers);
 }
 
 static void post(struct mdf_threads *threads, struct job *job)
@@ -300,16 +298,16 @@ static void finish(struct mdf_threads *threads)
  * count that followed each other in less than that. */
 static bool are_worth_it(struct mdf_threads *threads, bool there_are_enough, double saved_ns)
 {
-    int64_t now;
+    double now_ns;
 
     if (there_are_enough && saved_ns >= waking_ns) {
         return true;
     }
-    now = read_clock();
-    if (there_are_enough && now - threads->missed_at > looks_for_work_ns) {
+    now_ns = read_clock_ns();
+    if (there_are_enough && now_ns - threads->missed_at_ns > looks_for_work_ns) {
         threads->missed_ns = 0;
     }
-    threads->missed_at = now;
+    threads->missed_at_ns = now_ns;
     threads->missed_ns += saved_ns;
     if (threads->missed_ns < (there_are_enough ? waking_ns : starting_ns)) {
         return false;
@@ -325,8 +323,7 @@ static size_t useful_threads(const struct mdf_context *context, size_t n, double
     size_t n_threads = context->n_threads > 1 && threads != NULL && !threads->is_busy ? (size_t)context->n_threads : 1, n_there;
     double worth = ns / awake_ns;
 
-    n_threads = n_threads < MAX_THREADS ? n_threads : MAX_THREADS;
-    n_threads = n_threads < n ? n_threads : n;
+    n_threads = mdf_least(mdf_least(n_threads, MAX_THREADS), n);
     n_threads = worth >= (double)n_threads ? n_threads : (size_t)worth;
     if (n_threads <= 1 || !prepare(threads)) {
         return 1;
@@ -355,26 +352,8 @@ static size_t end_of_part(const struct job *job, size_t i)
     return n >= 8 * LONGEST_GRAIN ? end - end % LONGEST_GRAIN : end;
 }
 
-static void run_parallel(const struct mdf_context *context, double cost_per_item_ns, struct job *job)
+static void run_on_threads(struct mdf_threads *threads, struct job *job)
 {
-    double ns = (double)job->n * cost_per_item_ns;
-
-    if (ns < 2 * awake_ns) { /* one range, of which nothing need be reckoned: as short as a row that is copied */
-        if (job->n > 0 && !mdf_stop_heed(job->stop)) {
-            job->work(job->work_context, 0, job->n);
-        }
-        return;
-    }
-    job->n_threads = useful_threads(context, job->n, ns);
-    job->n_longest = items_in(longest_range_ns, cost_per_item_ns, job->n);
-    if (job->n_threads <= 1) {
-        for (size_t first = 0, n; first < job->n && !mdf_stop_heed(job->stop); first += n) {
-            n = job->n_longest < job->n - first ? job->n_longest : job->n - first;
-            job->work(job->work_context, first, first + n);
-        }
-        return;
-    }
-    job->n_shortest = items_in(shortest_range_ns, cost_per_item_ns, job->n);
     for (size_t i = 0; i < job->n_threads; i++) {
         struct part *part = &job->parts[i];
 
@@ -382,34 +361,55 @@ static void run_parallel(const struct mdf_context *context, double cost_per_item
         part->end = i + 1 == job->n_threads ? job->n : end_of_part(job, i);
         atomic_init(&part->is_taken, i == 0);
     }
-    context->threads->is_busy = true;
-    post(context->threads, job);
+    threads->is_busy = true;
+    post(threads, job);
     run(job, 0);
-    finish(context->threads);
-    context->threads->is_busy = false;
+    finish(threads);
+    threads->is_busy = false;
+}
+
+/* mdf_parallel_for; `stop`: of struct job. */
+static void run_loop(const struct mdf_context *context, struct mdf_stop *stop, size_t n, double cost_per_item_ns,
+                     void (*work)(void *work_context, size_t first, size_t last), void *work_context)
+{
+    double ns = (double)n * cost_per_item_ns;
+    size_t n_threads, n_longest;
+    struct job job;
+
+    if (ns < 2 * awake_ns) { /* one range, of which nothing need be reckoned: as short as a row that is copied */
+        if (n > 0 && !mdf_stop_heed(stop)) {
+            work(work_context, 0, n);
+        }
+        return;
+    }
+    n_threads = useful_threads(context, n, ns);
+    n_longest = items_in(longest_range_ns, cost_per_item_ns, n);
+    if (n_threads <= 1) {
+        for (size_t first = 0, n_here; first < n && !mdf_stop_heed(stop); first += n_here) {
+            n_here = mdf_least(n_longest, n - first);
+            work(work_context, first, first + n_here);
+        }
+        return;
+    }
+    job.work = work;
+    job.work_context = work_context;
+    job.n = n;
+    job.n_threads = n_threads;
+    job.n_shortest = items_in(shortest_range_ns, cost_per_item_ns, n);
+    job.n_longest = n_longest;
+    job.stop = stop;
+    run_on_threads(context->threads, &job);
 }
 
 bool mdf_parallel_for(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                       void (*work)(void *work_context, size_t first, size_t last), void *work_context)
 {
-    struct job job;
-
-    job.work = work;
-    job.work_context = work_context;
-    job.n = n;
-    job.stop = context->stop;
-    run_parallel(context, cost_per_item_ns, &job);
+    run_loop(context, context->stop, n, cost_per_item_ns, work, work_context);
     return !mdf_should_stop(context);
 }
 
 void mdf_parallel_for_all(const struct mdf_context *context, size_t n, double cost_per_item_ns,
                           void (*work)(void *work_context, size_t first, size_t last), void *work_context)
 {
-    struct job job;
-
-    job.work = work;
-    job.work_context = work_context;
-    job.n = n;
-    job.stop = NULL;
-    run_parallel(context, cost_per_item_ns, &job);
+    run_loop(context, NULL, n, cost_per_item_ns, work, work_context);
 }

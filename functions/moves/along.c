@@ -2,6 +2,7 @@
 #include "functions/moves/along.h"
 
 #include "functions/moves/words.h"
+#include "mdf_c/base/sizes.h"
 
 #include <stdatomic.h>
 
@@ -196,7 +197,7 @@ bool mdf_along_gather(const struct mdf_along *along, void *target, const void *s
                       .to = target,
                       .gathers = true,
                       .size_bytes = mdf_dtype_size(along->dtype),
-                      .n_pieces = (along->n_columns + PIECE - 1) / PIECE,
+                      .n_pieces = mdf_divide_up(along->n_columns, PIECE),
                       .is_out_of_range = &is_out_of_range};
 
     if (along->dtype == MDF_DTYPE_STRING) {

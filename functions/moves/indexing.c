@@ -5,7 +5,7 @@
 
 #include "functions/moves/turn_block.h"
 #include "functions/moves/words.h"
-#include "functions/products/lines.h"
+#include "mdf_c/base/sizes.h"
 
 #include <string.h>
 

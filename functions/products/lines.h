@@ -3,6 +3,7 @@
 #define MDF_FUNCTIONS_PRODUCTS_LINES_H
 
 #include "functions/kernel/operator.h"
+#include "mdf_c/base/sizes.h"
 
 /* What an element is. */
 enum mdf_product_elements {
@@ -15,17 +16,6 @@ enum { MDF_LINE_BYTES = 64 };
 
 /* `n_bytes` bytes in a value, the first one on a line of the cache. NULL with the error set. */
 char *mdf_lines_make(struct mdf_call *call, struct mdf_value *value, size_t n_bytes);
-
-/* a / b, of which a part counts as a whole; the lesser of both. */
-static inline size_t mdf_divide_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static inline size_t mdf_least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Bytes of `rows` times `columns` elements in whole lines; false where there are more than any memory holds. */
 bool mdf_lines_count(size_t rows, size_t columns, size_t element_bytes, size_t *n_bytes);

@@ -11,6 +11,7 @@
 #include "functions/quantised/byte_products.h"
 #include "functions/windows/convolutions/conv.h"
 #include "mdf_c/base/processor.h"
+#include "mdf_c/base/sizes.h"
 
 #include <math.h>
 
@@ -139,17 +140,12 @@ static void requantise_whole(size_t n, double scale, double zero, double low, do
     }
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Scales, rounds and saturates the results in place. */
 static void requantise(const struct requantisation *by, mdf_dtype dtype, size_t rank, const int64_t *shape, size_t n, double *y)
 {
     double low = dtype == MDF_DTYPE_INT8 ? -128 : 0, high = dtype == MDF_DTYPE_INT8 ? 127 : 255;
-    size_t n_run = smaller(smaller(run_of(&by->x_scale, n), run_of(&by->weight_scale, n)),
-                           smaller(run_of(&by->y_scale, n), run_of(&by->y_zero, n)));
+    size_t n_run = mdf_least(mdf_least(run_of(&by->x_scale, n), run_of(&by->weight_scale, n)),
+                             mdf_least(run_of(&by->y_scale, n), run_of(&by->y_zero, n)));
 
     for (size_t first = 0; first < n; first += n_run) {
         float scale = (float)number_for(&by->x_scale, rank, shape, first) *

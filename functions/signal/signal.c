@@ -7,6 +7,7 @@
 #include "functions/kernel/workspace.h"
 #include "functions/moves/indexing.h"
 #include "functions/signal/fourier.h"
+#include "mdf_c/base/sizes.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static bool transform_lines(struct mdf_workspace *workspace, struct spectra *job
         return mdf_call_error(workspace->call, MDF_LIMIT, "a transform of length %zu is past all memory", n);
     }
     job->n_memory = 4 * n + n_work;
-    job->n_chunk_lines = (n_lines + n_chunks - 1) / n_chunks;
+    job->n_chunk_lines = mdf_divide_up(n_lines, n_chunks);
     table = mdf_workspace_array(workspace, MDF_DTYPE_FLOAT64, n_table);
     job->memory = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, n_chunks, job->n_memory);
     if (table == NULL || job->memory == NULL) {

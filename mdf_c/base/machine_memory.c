@@ -3,6 +3,8 @@
  * the root. */
 #include "mdf_c/base/machine_memory.h"
 
+#include "mdf_c/base/sizes.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,11 +13,6 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* The number in a file; SIZE_MAX where there is none ("max"), or no such file. */
 static size_t read_bound(const char *path)
@@ -45,7 +42,7 @@ static size_t bound_of_group(const char *root, const char *group, const char *na
     }
     for (length = strlen(path); length >= strlen(root); path[length] = '\0') {
         snprintf(file, sizeof file, "%s/%s", path, name);
-        bound = smaller(bound, read_bound(file));
+        bound = mdf_least(bound, read_bound(file));
         while (length > 0 && path[length - 1] != '/') {
             length--;
         }
@@ -80,7 +77,7 @@ static size_t bound_of_groups(void)
     size_t bound = SIZE_MAX;
 
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        bound = smaller(bound, bound_of_line(line));
+        bound = mdf_least(bound, bound_of_line(line));
     }
     if (file != NULL) {
         fclose(file);
@@ -96,7 +93,7 @@ size_t mdf_machine_memory(void)
     if (n_pages > 0 && page_bytes > 0 && __builtin_mul_overflow((size_t)n_pages, (size_t)page_bytes, &physical)) {
         physical = SIZE_MAX;
     }
-    bound = smaller(physical, bound_of_groups());
+    bound = mdf_least(physical, bound_of_groups());
     return bound == SIZE_MAX ? 0 : bound;
 }
 

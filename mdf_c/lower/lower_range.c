@@ -4,6 +4,7 @@
  * A number is followed back through the ops that make it, to the numbers of loops and to constants. */
 #include "mdf_c/lower/lowering.h"
 
+#include "mdf_c/base/sizes.h"
 #include "mdf_c/tensor/dtype.h"
 
 enum { MOST_OPS = 12 }; /* that are followed */
@@ -94,7 +95,7 @@ static bool find_range(const struct lowering *lowering, mdf_lowered_id id, unsig
         return true;
     }
     if (lowering->facts[id].is_number) {
-        *range = (struct lowering_range){0, lowering_smaller(lowering->facts[id].most, largest_number / MOST_OPS)};
+        *range = (struct lowering_range){0, mdf_smaller(lowering->facts[id].most, largest_number / MOST_OPS)};
         return true;
     }
     op = is_whole_number(lowering, id) && *n_left > 0 ? lowering_maker(lowering, id) : NULL;
@@ -111,7 +112,7 @@ static bool find_range(const struct lowering *lowering, mdf_lowered_id id, unsig
     } else if (op->n_in != first + 2 || !find_range(lowering, op->in[first + 1], n_left, &b)) {
         return false;
     } else if (op->code == MDF_LOWERED_SELECT) {
-        *range = (struct lowering_range){lowering_smaller(a.low, b.low), lowering_larger(a.high, b.high)};
+        *range = (struct lowering_range){mdf_smaller(a.low, b.low), mdf_larger(a.high, b.high)};
     } else if (!combine_ranges((enum mdf_lowered_code)op->code, &a, &b, range)) {
         return false;
     }

@@ -398,14 +398,6 @@ struct lowering_range {
     int64_t low, high;
 };
 bool lowering_find_range(const struct lowering *lowering, mdf_lowered_id id, struct lowering_range *range);
-static inline int64_t lowering_smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-static inline int64_t lowering_larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 /* a - b; false: it is not known. */
 bool lowering_find_difference(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b, int64_t *difference);
 /* The op of an open region that makes a value; NULL: there is none. */

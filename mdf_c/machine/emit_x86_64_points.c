@@ -1,6 +1,7 @@
 /* emit_x86_64_points.c - see emit_x86_64.h. Single elements of arrays, at indices that are known only when it runs: a PUT of a
  * number or a short row in place, and a NEST of one point that only loads and stores numbers. Both stay within registers, as ops
  * on scalars do; others call a function, or are emitted as nests are. */
+#include "mdf_c/base/sizes.h"
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
@@ -33,16 +34,6 @@ static bool is_between(struct range range, int64_t least, int64_t most)
     return range.least >= least && range.most <= most;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps);
 
 /* Of the number of a loop around: it is not negative, and below the number of runs, of which something may be known. */
@@ -57,7 +48,7 @@ static struct range range_of_number(const struct emission *emission, mdf_lowered
             int64_t n_runs = loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs : far_away;
 
             if (loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE) {
-                n_runs = smaller(n_runs, larger(1, range_of(emission, loop->trip_count, n_steps).most));
+                n_runs = mdf_smaller(n_runs, mdf_larger(1, range_of(emission, loop->trip_count, n_steps).most));
             }
             return (struct range){0, n_runs - 1};
         }
@@ -88,13 +79,13 @@ static struct range range_of_choice(const struct emission *emission, const struc
         is_same = test->in[0] == op->in[1] && test->in[1] == op->in[2];
         is_turned = test->in[0] == op->in[2] && test->in[1] == op->in[1];
         if ((is_less && is_same) || (is_greater && is_turned)) {
-            return (struct range){smaller(a.least, b.least), smaller(a.most, b.most)};
+            return (struct range){mdf_smaller(a.least, b.least), mdf_smaller(a.most, b.most)};
         }
         if ((is_greater && is_same) || (is_less && is_turned)) {
-            return (struct range){larger(a.least, b.least), larger(a.most, b.most)};
+            return (struct range){mdf_larger(a.least, b.least), mdf_larger(a.most, b.most)};
         }
     }
-    return (struct range){smaller(a.least, b.least), larger(a.most, b.most)};
+    return (struct range){mdf_smaller(a.least, b.least), mdf_larger(a.most, b.most)};
 }
 
 static struct range range_of_remainder(bool is_floored, struct range a, struct range b)

@@ -6,7 +6,7 @@
  * where the processor has it; all else gives one result everywhere. */
 #include "functions/products/gemm/gemm.h"
 
-#include "functions/products/gemm/gemm_kernels.h"
+#include "functions/products/gemm/product_types.h"
 
 #include <string.h>
 
@@ -25,154 +25,11 @@ enum {
 /* Rough time of one multiplication and addition, to judge what is worth a thread. */
 static const double multiply_ns = 0.025;
 
-/* A part of C. */
-struct range {
-    size_t first_row, last_row, first_column, last_column;
-};
-
-/* Whether each element is a scalar product of adjacent elements. */
-static bool is_dot(const struct mdf_product *product)
-{
-    return product->a_column == 1 && product->b_row == 1 && (product->b_column != 1 || product->n == 1);
-}
-
-#define KERNELS "functions/products/gemm/gemm_kernel.inc"
-#define WITHOUT_TILES
-#if defined(__x86_64__)
-#define TARGET __attribute__((target("avx512f,avx512dq")))
-#define NAME(x) x##_integer64_avx512
-#define ELEMENT uint64_t
-#define LANES 8
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/products/fused_vector.inc"
-#define TARGET __attribute__((target("avx512f,avx512dq")))
-#define NAME(x) x##_integer32_avx512
-#define ELEMENT uint32_t
-#define LANES 16
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/products/fused_vector.inc"
-#define TARGET __attribute__((target("avx2")))
-#define NAME(x) x##_integer64_avx2
-#define ELEMENT uint64_t
-#define LANES 4
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/products/fused_vector.inc"
-#define TARGET __attribute__((target("avx2")))
-#define NAME(x) x##_integer32_avx2
-#define ELEMENT uint32_t
-#define LANES 8
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/products/fused_vector.inc"
-#endif
-#define TARGET
-#define NAME(x) x##_integer64_plain
-#define ELEMENT uint64_t
-#define LANES 2
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/products/fused_vector.inc"
-#define TARGET
-#define NAME(x) x##_integer32_plain
-#define ELEMENT uint32_t
-#define LANES 4
-#define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
-#include "functions/products/fused_vector.inc"
-#undef WITHOUT_TILES
-
-#define TEMPLATE "functions/products/gemm/gemm_pack.inc"
-#include "functions/kernel/of_reals.inc"
-#define ELEMENT uint32_t
-#define NAME(x) x##_words
-#include "functions/products/gemm/gemm_pack.inc"
-#define TEMPLATE "functions/products/gemm/gemm_plain.inc"
-#include "functions/kernel/of_reals.inc"
-#define ELEMENT uint32_t
-#define NAME(x) x##_integer32
-#include "functions/products/gemm/gemm_plain.inc"
-#define ELEMENT uint64_t
-#define NAME(x) x##_integer64
-#include "functions/products/gemm/gemm_plain.inc"
-
-/* What depends on the element type but not on the instruction set. */
-struct element_type {
-    size_t size_bytes;
-    void (*pack_a)(const struct mdf_product *product, size_t row, size_t n, size_t n_panel, size_t first, size_t depth,
-                   void *packed);
-    void (*pack_b)(const struct mdf_product *product, size_t batch, size_t first, size_t depth, size_t column, size_t n,
-                   size_t n_panel, size_t n_last, void *packed, void *row);
-    void (*store_edge)(const void *edge, size_t n_edge, void *target, int64_t c_row, size_t rows, size_t columns, bool add);
-    void (*store_turned)(const void *turned, size_t turned_row, void *target, int64_t c_row, size_t rows, size_t columns);
-    void (*multiply_plain)(const struct mdf_gemm_kernels *kernels, const struct mdf_product *product, const struct range *range);
-};
-
-static const struct element_type float32_type = {sizeof(float),      pack_a_float32,       pack_b_float32,
-                                                 store_edge_float32, store_turned_float32, multiply_plain_float32};
-static const struct element_type float64_type = {sizeof(double),     pack_a_float64,       pack_b_float64,
-                                                 store_edge_float64, store_turned_float64, multiply_plain_float64};
-static const struct element_type words_type = {sizeof(uint32_t), pack_a_words,       pack_b_words,
-                                               store_edge_words, store_turned_words, NULL};
-static const struct element_type integer32_type = {sizeof(uint32_t), NULL, NULL, NULL, NULL, multiply_plain_integer32};
-static const struct element_type integer64_type = {sizeof(uint64_t), NULL, NULL, NULL, NULL, multiply_plain_integer64};
-
-mdf_dtype mdf_product_dtype(mdf_dtype dtype)
-{
-    switch (mdf_dtype_kind(dtype)) {
-    case 'f':
-        return dtype == MDF_DTYPE_FLOAT64 ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_FLOAT32;
-    case 'u':
-        return mdf_dtype_size(dtype) <= sizeof(uint32_t) ? MDF_DTYPE_UINT32 : MDF_DTYPE_UINT64;
-    case 'i':
-        return mdf_dtype_size(dtype) <= sizeof(int32_t) ? MDF_DTYPE_INT32 : MDF_DTYPE_INT64;
-    default:
-        return MDF_DTYPE_INT64;
-    }
-}
-
-static bool is_real(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
-static const struct mdf_gemm_kernels *choose_number_kernels(mdf_dtype dtype)
-{
-    return is_real(dtype)               ? MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype)
-           : mdf_dtype_size(dtype) == 4 ? MDF_WIDEST(&mdf_gemm_kernels_integer32)
-                                        : MDF_WIDEST(&mdf_gemm_kernels_integer64);
-}
-
-static const struct mdf_gemm_kernels *choose_kernels(const struct mdf_product *product)
-{
-    switch (product->elements) {
-    case MDF_PRODUCT_OF_WORDS:
-        return MDF_WORD_KERNELS(&mdf_gemm_kernels);
-    case MDF_PRODUCT_OF_PAIRS:
-        return MDF_PAIR_KERNELS(&mdf_gemm_kernels);
-    case MDF_PRODUCT_OF_NUMBERS:
-        break;
-    }
-    return choose_number_kernels(product->dtype);
-}
-
-mdf_add_scaled mdf_add_scaled_for(mdf_dtype dtype)
-{
-    return choose_number_kernels(dtype)->add_scaled;
-}
-
-static const struct element_type *choose_type(const struct mdf_product *product)
-{
-    if (product->elements != MDF_PRODUCT_OF_NUMBERS) {
-        return &words_type;
-    }
-    if (is_real(product->dtype)) {
-        return product->dtype == MDF_DTYPE_FLOAT32 ? &float32_type : &float64_type;
-    }
-    return mdf_dtype_size(product->dtype) == 4 ? &integer32_type : &integer64_type;
-}
-
 /* ------------------------------------------------------------------ matrices as they lie */
 
 struct plain_job {
     const struct mdf_gemm_kernels *kernels;
-    const struct element_type *type;
+    const struct mdf_gemm_type *type;
     const struct mdf_product *product;
     bool by_rows;
 };
@@ -183,14 +40,14 @@ static bool is_plain(const struct mdf_product *product)
         product->elements != MDF_PRODUCT_OF_NUMBERS) {
         return false;
     }
-    return !is_real(product->dtype) || product->m <= 2 || product->n == 1 ||
+    return !mdf_gemm_is_real(product->dtype) || product->m <= 2 || product->n == 1 ||
            (double)product->m * (double)product->n * (double)product->k < MDF_PLAIN_PRODUCTS;
 }
 
 static void multiply_part(void *context, size_t first, size_t last)
 {
     const struct plain_job *job = context;
-    struct range range = {0, job->product->m, 0, job->product->n};
+    struct mdf_gemm_range range = {0, job->product->m, 0, job->product->n};
 
     if (job->by_rows) {
         range.first_row = first;
@@ -230,7 +87,7 @@ static bool is_turned(const struct mdf_product *product)
 static void multiply_as_it_lies(const struct mdf_context *context, const struct mdf_product *product)
 {
     struct mdf_product turned = is_turned(product) ? turn(product) : *product;
-    struct plain_job job = {choose_kernels(product), choose_type(product), &turned, turned.m >= turned.n};
+    struct plain_job job = {mdf_gemm_kernels_of(product), mdf_gemm_type_of(product), &turned, turned.m >= turned.n};
     size_t n_columns = (turned.n - 1) / MDF_LINE_BYTES + 1;
     double cost_ns = multiply_ns * 8 * (double)turned.m * (double)turned.n * (double)turned.k;
 
@@ -248,7 +105,7 @@ static void multiply_as_it_lies(const struct mdf_context *context, const struct 
 struct packed_job {
     const struct mdf_context *context;
     const struct mdf_gemm_kernels *kernels;
-    const struct element_type *type;
+    const struct mdf_gemm_type *type;
     const struct mdf_product *product;
     size_t batch;
     size_t n_panels, n_a;              /* panels of A; elements of A, packed */
@@ -563,7 +420,7 @@ static bool takes_rows(const struct packed_job *job)
 static bool multiply_packed(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
     struct packed_job job = {
-        .context = call->context, .kernels = choose_kernels(product), .type = choose_type(product), .product = product};
+        .context = call->context, .kernels = mdf_gemm_kernels_of(product), .type = mdf_gemm_type_of(product), .product = product};
     size_t n_threads = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_tasks;
     bool packs_a = product->packed_a == NULL && !takes_rows(&job);
     atomic_bool is_taken[MAX_SLOTS];
@@ -590,8 +447,8 @@ static bool multiply_packed_batches(struct mdf_call *call, struct mdf_value *scr
                                     size_t n_batches, mdf_product_locate locate, const void *locate_context)
 {
     struct packed_job job = {.context = call->context,
-                             .kernels = choose_kernels(product),
-                             .type = choose_type(product),
+                             .kernels = mdf_gemm_kernels_of(product),
+                             .type = mdf_gemm_type_of(product),
                              .product = product,
                              .locate = locate,
                              .locate_context = locate_context,
@@ -621,8 +478,8 @@ static bool is_better_turned(const struct packed_job *job)
     size_t as_it_is = job->n_a * mdf_divide_up(product->n, lanes);
     size_t turned = mdf_divide_up(product->n, third) * third * mdf_divide_up(product->m, lanes);
 
-    return is_real(product->dtype) && product->elements == MDF_PRODUCT_OF_NUMBERS && product->alpha == 1 && !product->add &&
-           product->k > 1 && turned + turned / 4 <= as_it_is;
+    return mdf_gemm_is_real(product->dtype) && product->elements == MDF_PRODUCT_OF_NUMBERS && product->alpha == 1 &&
+           !product->add && product->k > 1 && turned + turned / 4 <= as_it_is;
 }
 
 struct turned_job {
@@ -676,11 +533,13 @@ static void multiply_turned_panels(void *context, size_t first, size_t last)
 static bool multiply_turned(struct mdf_call *call, struct mdf_value *scratch, const struct mdf_product *product, size_t batch)
 {
     struct mdf_product turned = turn(product);
-    struct turned_job job = {
-        {.context = call->context, .kernels = choose_kernels(product), .type = choose_type(product), .product = &turned},
-        product,
-        NULL,
-        0};
+    struct turned_job job = {{.context = call->context,
+                              .kernels = mdf_gemm_kernels_of(product),
+                              .type = mdf_gemm_type_of(product),
+                              .product = &turned},
+                             product,
+                             NULL,
+                             0};
     size_t n_panels, b_bytes = 0, a_bytes, c_bytes;
     char *b;
 
@@ -716,7 +575,7 @@ static bool multiply_turned(struct mdf_call *call, struct mdf_value *scratch, co
 /* A small product with a kernel of its own; false: it has none. */
 static bool multiply_small(const struct mdf_product *product)
 {
-    const struct mdf_gemm_kernels *kernels = choose_kernels(product);
+    const struct mdf_gemm_kernels *kernels = mdf_gemm_kernels_of(product);
 
     if (kernels->multiply_small == NULL || product->b_column != 1 || product->n == 1 ||
         (double)product->m * (double)product->n * (double)product->k >= MDF_PLAIN_PRODUCTS) {
@@ -756,14 +615,14 @@ struct plain_batches {
 static void multiply_plain_batches(void *context, size_t first, size_t last)
 {
     const struct plain_batches *job = context;
-    const struct range range = {0, job->product->m, 0, job->product->n};
+    const struct mdf_gemm_range range = {0, job->product->m, 0, job->product->n};
 
     for (size_t batch = first; batch < last; batch++) {
         struct mdf_product product = *job->product;
 
         job->locate(job->locate_context, batch, &product);
         if (!multiply_small(&product)) {
-            choose_type(&product)->multiply_plain(choose_kernels(&product), &product, &range);
+            mdf_gemm_type_of(&product)->multiply_plain(mdf_gemm_kernels_of(&product), &product, &range);
         }
     }
 }
@@ -804,10 +663,10 @@ bool mdf_product_is_packed(const struct mdf_product *product)
 
 enum mdf_product_order mdf_product_order(const struct mdf_product *product)
 {
-    return !is_plain(product)   ? MDF_PRODUCT_IN_BLOCKS
-           : is_turned(product) ? MDF_PRODUCT_TURNED
-           : is_dot(product)    ? MDF_PRODUCT_DOT
-                                : MDF_PRODUCT_IN_ORDER;
+    return !is_plain(product)         ? MDF_PRODUCT_IN_BLOCKS
+           : is_turned(product)       ? MDF_PRODUCT_TURNED
+           : mdf_gemm_is_dot(product) ? MDF_PRODUCT_DOT
+                                      : MDF_PRODUCT_IN_ORDER;
 }
 
 void mdf_product_of_lines(struct mdf_product *product, size_t length, int64_t m, int64_t n)
@@ -856,7 +715,7 @@ static void describe_source(struct mdf_lines_source *source, const struct mdf_pr
 
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
-    struct packed_job job = {.kernels = choose_kernels(product), .type = choose_type(product), .product = product};
+    struct packed_job job = {.kernels = mdf_gemm_kernels_of(product), .type = mdf_gemm_type_of(product), .product = product};
     struct mdf_lines_source wanted;
     size_t n_bytes;
     bool is_there;
@@ -886,7 +745,7 @@ bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_c
 
 bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)
 {
-    struct packed_job job = {.kernels = choose_kernels(product), .type = choose_type(product), .product = product};
+    struct packed_job job = {.kernels = mdf_gemm_kernels_of(product), .type = mdf_gemm_type_of(product), .product = product};
     size_t n_bytes, n_columns, size = job.type->size_bytes;
     struct mdf_lines_source wanted;
     bool is_there;

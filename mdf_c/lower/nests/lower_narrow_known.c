@@ -2,6 +2,7 @@
  * rows, and what is made of these by addition, choice and comparison) as int32: vectors have as many of them as of float32. A
  * number from outside may be among them: where it lies further out than all that it is compared with, and than what lies at an
  * index, any other number out there does as well. See lowering.h. */
+#include "mdf_c/base/sizes.h"
 #include "mdf_c/lower/nests/nest_narrow.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static bool is_exact(const struct known *known)
 
 static int64_t reach_of(const struct known *known)
 {
-    return lowering_larger(-known->range.low, known->range.high);
+    return mdf_larger(-known->range.low, known->range.high);
 }
 
 static struct known exactly(int64_t low, int64_t high)
@@ -51,8 +52,8 @@ static struct known know_product(const struct known *a, const struct known *b)
 {
     int64_t ends[] = {a->range.low * b->range.low, a->range.low * b->range.high, a->range.high * b->range.low,
                       a->range.high * b->range.high};
-    struct known product = exactly(lowering_smaller(lowering_smaller(ends[0], ends[1]), lowering_smaller(ends[2], ends[3])),
-                                   lowering_larger(lowering_larger(ends[0], ends[1]), lowering_larger(ends[2], ends[3])));
+    struct known product = exactly(mdf_smaller(mdf_smaller(ends[0], ends[1]), mdf_smaller(ends[2], ends[3])),
+                                   mdf_larger(mdf_larger(ends[0], ends[1]), mdf_larger(ends[2], ends[3])));
 
     product.is_narrow = product.is_narrow && is_exact(a) && is_exact(b);
     return product;
@@ -62,8 +63,8 @@ static struct known know_product(const struct known *a, const struct known *b)
 static struct known know_either(const struct known *a, const struct known *b)
 {
     return (struct known){.is_narrow = true,
-                          .range = {lowering_smaller(a->range.low, b->range.low), lowering_larger(a->range.high, b->range.high)},
-                          .faithful = lowering_smaller(a->faithful, b->faithful)};
+                          .range = {mdf_smaller(a->range.low, b->range.low), mdf_larger(a->range.high, b->range.high)},
+                          .faithful = mdf_smaller(a->faithful, b->faithful)};
 }
 
 /* Whether all operands of an element function are of int64, and can be int32. */

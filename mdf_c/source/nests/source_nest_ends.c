@@ -1,6 +1,7 @@
 /* source_nest_ends.c - rows whose last elements fill no vector (30 of float32, say): compilers compute these one by one, which
  * takes longer than the rest of a short row. Such a row is gone through in blocks that vectors are made of, the last of which
  * ends where the row does and so computes a few elements that the one before has computed already. See nest_text.h. */
+#include "mdf_c/base/sizes.h"
 #include "mdf_c/source/nests/nest_text.h"
 
 enum {
@@ -42,7 +43,7 @@ size_t nest_text_block_of_row(const struct nest_text *text, size_t axis)
     }
     for (block = VECTOR_BYTES / n_bytes; block > n; block /= 2) {
     }
-    n_blocks = (n + block - 1) / block;
+    n_blocks = mdf_divide_up(n, block);
     return n_rows >= FEWEST_ROWS && block >= FEWEST_IN_BLOCK && n_blocks <= MOST_BLOCKS && n % (block / 2) >= FEWEST_LEFT &&
                    (n_blocks * block - n) * MOST_AGAIN <= n
                ? block

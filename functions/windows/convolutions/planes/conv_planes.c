@@ -3,7 +3,7 @@
  * copied with zeros around; what lies above or below is a row of zeros. */
 #include "functions/windows/convolutions/planes/conv_planes.h"
 
-#include "functions/products/lines.h"
+#include "mdf_c/base/sizes.h"
 #include "functions/windows/convolutions/planes/conv_planes_kernels.h"
 
 #include <string.h>
