@@ -201,7 +201,7 @@ static bool read_large(const char *text, uint64_t *large)
 
     text += strspn(text, " \t\n\r");
     text += *text == '+';
-    if (*text < '0' || *text > '9') {
+    if (!mdf_is_digit(*text)) {
         return false;
     }
     for (; mdf_is_digit(*text); text++) {

@@ -119,7 +119,7 @@ static double round_to_decimals(double x, int64_t decimals)
     }
     snprintf(text, sizeof text, "%.*f", (int)decimals, x);
     for (at = text; *at != '\0'; at++) {
-        if ((*at < '0' || *at > '9') && *at != '-') { /* the point, whatever the locale has for it */
+        if (!mdf_is_digit(*at) && *at != '-') { /* the point, whatever the locale has for it */
             *at = '.';
         }
     }
@@ -203,7 +203,7 @@ static bool read_in_base(struct mdf_call *call, const char *text, int64_t base)
         digits += 2;
     }
     for (; *digits != '\0'; digits++) {
-        int digit = *digits >= '0' && *digits <= '9'   ? *digits - '0'
+        int digit = mdf_is_digit(*digits)              ? *digits - '0'
                     : *digits >= 'a' && *digits <= 'z' ? *digits - 'a' + 10
                     : *digits >= 'A' && *digits <= 'Z' ? *digits - 'A' + 10
                                                        : 99;

@@ -137,7 +137,7 @@ static bool read_power(const char **text, int *power)
     is_negative = *at == '-';
     at += has_sign;
     *power = 1;
-    if (*at < '0' || *at > '9') {
+    if (!mdf_is_digit(*at)) {
         return !is_told && !has_sign;
     }
     *power = *at - '0';

@@ -101,7 +101,7 @@ size_t mdf_identifier_length(const char *text)
 {
     size_t n = 0;
 
-    while (mdf_is_letter(text[n]) || text[n] == '_' || (n > 0 && mdf_is_digit(text[n]))) {
+    while (n > 0 ? mdf_is_in_identifier(text[n]) : mdf_begins_identifier(text[n])) {
         n++;
     }
     return n;
@@ -489,7 +489,7 @@ static bool strip(const char *text, char *out, size_t size)
     }
     for (; *c != '\0' && *c != ' ' && !(*c >= '\t' && *c <= '\r'); c++) {
         if (*c == '_') {
-            if (length == 0 || c[1] < '0' || c[1] > '9' || out[length - 1] < '0' || out[length - 1] > '9') {
+            if (length == 0 || !mdf_is_digit(c[1]) || !mdf_is_digit(out[length - 1])) {
                 return false;
             }
             continue;
@@ -561,7 +561,7 @@ bool mdf_parse_python_number(const char *text, double *real, int64_t *integer, b
     if (n_digits > 0 && (*c == 'e' || *c == 'E')) {
         c++;
         c += *c == '-' || *c == '+';
-        if (*c < '0' || *c > '9') {
+        if (!mdf_is_digit(*c)) {
             return false;
         }
         while (mdf_is_digit(*c)) {

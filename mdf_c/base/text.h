@@ -41,6 +41,17 @@ static inline bool mdf_is_word(char c)
     return mdf_is_letter(c) || mdf_is_digit(c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
+/* The first character of an identifier of ASCII, and all others. */
+static inline bool mdf_begins_identifier(char c)
+{
+    return mdf_is_letter(c) || c == '_';
+}
+
+static inline bool mdf_is_in_identifier(char c)
+{
+    return mdf_begins_identifier(c) || mdf_is_digit(c);
+}
+
 /* The length of the identifier, of ASCII, that a text begins with; 0: it begins with none. */
 size_t mdf_identifier_length(const char *text);
 

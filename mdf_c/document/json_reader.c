@@ -187,7 +187,7 @@ static bool read_hex4(const unsigned char *at, const unsigned char *end, uint32_
         return false;
     }
     for (i = 0; i < 4; i++) {
-        unsigned c = at[i], digit = c >= '0' && c <= '9'                     ? c - '0'
+        unsigned c = at[i], digit = mdf_is_digit((char)c)                    ? c - '0'
                                     : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
                                                                              : 16;
 

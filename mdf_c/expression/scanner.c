@@ -175,11 +175,6 @@ static unsigned digit_of(char c)
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
 }
 
-static bool is_ascii_letter(char c)
-{
-    return c == '_' || mdf_is_letter(c);
-}
-
 /* The code point of the UTF-8 character at `text` and its length; 0 where it is not valid. */
 static size_t decode_character(const char *text, uint32_t *code)
 {
@@ -228,7 +223,7 @@ static size_t name_character(const struct mdf_scanner *scanner, size_t position,
     size_t length;
 
     if ((unsigned char)*c < 0x80) {
-        return is_ascii_letter(*c) || (!first && is_digit(*c, 10)) ? 1 : 0;
+        return mdf_begins_identifier(*c) || (!first && is_digit(*c, 10)) ? 1 : 0;
     }
     length = decode_character(c, &code);
     return length == 0 || is_sign(code) ? 0 : length;
@@ -665,7 +660,8 @@ static void scan_name(struct mdf_scanner *scanner)
     size_t length = name_length(scanner, scanner->position);
 
     scanner->position += length;
-    if ((name[length] == '\'' || name[length] == '"') && length <= 2 && is_ascii_letter(name[0]) && !is_keyword(name, length)) {
+    if ((name[length] == '\'' || name[length] == '"') && length <= 2 && mdf_begins_identifier(name[0]) &&
+        !is_keyword(name, length)) {
         scan_prefixed_string(scanner, name, length);
     } else {
         scanner->token.kind = is_keyword(name, length) ? MDF_TOKEN_KEYWORD : MDF_TOKEN_NAME;

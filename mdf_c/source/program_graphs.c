@@ -311,8 +311,8 @@ static void append_prefixed(struct mdf_text *target, const struct mdf_text *text
     }
     for (; *at != '\0'; at += length) {
         length = skipped(at);
-        if (length == 0 && (mdf_is_letter(*at) || mdf_is_digit(*at) || *at == '_')) {
-            for (length = 1; mdf_is_letter(at[length]) || mdf_is_digit(at[length]) || at[length] == '_'; length++) {
+        if (length == 0 && mdf_is_in_identifier(*at)) {
+            for (length = 1; mdf_is_in_identifier(at[length]); length++) {
             }
             if (is_own_name(at, length)) {
                 mdf_text_append_string(target, prefix);

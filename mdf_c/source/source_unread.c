@@ -12,16 +12,6 @@ struct function_text {
     struct name_table mentions, settings;
 };
 
-static bool is_letter(char c)
-{
-    return mdf_is_letter(c) || c == '_';
-}
-
-static bool is_part(char c)
-{
-    return is_letter(c) || mdf_is_digit(c);
-}
-
 /* The number of an identifier, which is added where it is not there; NULL: memory was refused. */
 static size_t *number_of(struct function_text *text, struct name_table *table, const char *first, size_t length)
 {
@@ -57,10 +47,10 @@ static bool count_mentions(struct function_text *text, const char *from, const c
         const char *first = at;
         size_t *n;
 
-        while (at < end && is_part(*at)) {
+        while (at < end && mdf_is_in_identifier(*at)) {
             at++;
         }
-        if (at == first || !is_letter(*first) || is_member(from, first)) {
+        if (at == first || !mdf_begins_identifier(*first) || is_member(from, first)) {
             at += at == first;
             continue;
         }
@@ -79,7 +69,7 @@ static bool is_pure(const char *from, const char *end)
     for (; from + 2 < end; from++) {
         bool is_argument = from[0] == '(' || (from[0] == ' ' && from[-1] == ',');
 
-        if (is_argument && (from[1] == '&' || (from[1] == 's' && !is_part(from[2]) && from[2] != '-'))) {
+        if (is_argument && (from[1] == '&' || (from[1] == 's' && !mdf_is_in_identifier(from[2]) && from[2] != '-'))) {
             return false;
         }
     }
@@ -106,10 +96,10 @@ static const char *set_name(const char *line, const char *end, size_t *length)
         stop = memchr(line, '[', (size_t)(end - line));
         stop = stop != NULL ? stop : end - 1;
     }
-    for (*length = 0; stop - *length > line && is_part(stop[-1 - (long)*length]); ++*length) {
+    for (*length = 0; stop - *length > line && mdf_is_in_identifier(stop[-1 - (long)*length]); ++*length) {
     }
     for (at = line; at < stop - *length; at++) { /* its type */
-        if (!is_part(*at) && *at != ' ' && *at != '*') {
+        if (!mdf_is_in_identifier(*at) && *at != ' ' && *at != '*') {
             return NULL;
         }
     }

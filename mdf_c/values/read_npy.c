@@ -82,7 +82,7 @@ static bool take_shape(struct cursor *cursor, struct mdf_npy *npy)
         int64_t size = 0;
 
         skip_space(cursor);
-        if (npy->rank == MDF_NPY_DEEPEST_RANK || cursor->c == cursor->end || *cursor->c < '0' || *cursor->c > '9') {
+        if (npy->rank == MDF_NPY_DEEPEST_RANK || cursor->c == cursor->end || !mdf_is_digit(*cursor->c)) {
             return false;
         }
         for (; cursor->c < cursor->end && mdf_is_digit(*cursor->c); cursor->c++) {
