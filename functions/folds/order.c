@@ -20,9 +20,7 @@
 
 static bool check_ordered(struct mdf_call *call, const struct mdf_value *data)
 {
-    char kind = mdf_dtype_kind((mdf_dtype)data->dtype);
-
-    return kind != 'c' && kind != 's'
+    return mdf_dtype_has_order((mdf_dtype)data->dtype)
                ? true
                : mdf_call_error(call, MDF_TYPE, "elements of type %s have no order", mdf_dtype_name((mdf_dtype)data->dtype));
 }

@@ -102,9 +102,7 @@ static size_t count_of(const struct mdf_value *tensor, const struct mdf_floats *
 
 static bool is_numbers(const struct mdf_value *value)
 {
-    char kind = value != NULL ? mdf_dtype_kind((mdf_dtype)value->dtype) : 'f';
-
-    return value == NULL || (mdf_value_is_tensor(value) && kind != 's' && kind != 'c');
+    return value == NULL || (mdf_value_is_tensor(value) && mdf_dtype_has_order((mdf_dtype)value->dtype));
 }
 
 static bool refuse_lengths(struct mdf_call *call)

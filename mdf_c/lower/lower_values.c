@@ -406,15 +406,11 @@ static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_
                                         (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
 }
 
-static bool is_number(mdf_dtype dtype)
-{
-    return mdf_dtype_kind(dtype) != 's' && mdf_dtype_kind(dtype) != 'c';
-}
-
-/* Whether it is a constant of numbers, which is converted here and now. */
+/* Whether it is a constant of real numbers, which is converted here and now. */
 static bool converts_constant(const struct lowering *lowering, mdf_lowered_id id, mdf_dtype to)
 {
-    return lowering_is_constant(lowering, id) && is_number((mdf_dtype)lowering_example(lowering, id)->dtype) && is_number(to);
+    return lowering_is_constant(lowering, id) && mdf_dtype_has_order((mdf_dtype)lowering_example(lowering, id)->dtype) &&
+           mdf_dtype_has_order(to);
 }
 
 bool lowering_can_cast(const struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)

@@ -46,6 +46,13 @@ bool mdf_dtype_is_whole(mdf_dtype dtype)
     return kind == 'b' || kind == 'i' || kind == 'u';
 }
 
+bool mdf_dtype_has_order(mdf_dtype dtype)
+{
+    char kind = mdf_dtype_kind(dtype);
+
+    return kind != 'c' && kind != 's';
+}
+
 bool mdf_dtype_is_half(mdf_dtype dtype)
 {
     return dtype == MDF_DTYPE_FLOAT16 || dtype == MDF_DTYPE_BFLOAT16;

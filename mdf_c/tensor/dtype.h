@@ -13,6 +13,8 @@ typedef uint32_t mdf_dtype_set; /* one bit an element type */
 char mdf_dtype_kind(mdf_dtype dtype);
 /* Truths and whole numbers, with sign or without. */
 bool mdf_dtype_is_whole(mdf_dtype dtype);
+/* Elements that have an order: all but complex numbers and strings. */
+bool mdf_dtype_has_order(mdf_dtype dtype);
 /* float16 and bfloat16, of which float32 is computed. */
 bool mdf_dtype_is_half(mdf_dtype dtype);
 /* Bits that an element has of its own: those of 2 and 4 bits are held in a byte. 0: strings. */

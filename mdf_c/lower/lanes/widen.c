@@ -40,8 +40,8 @@ mdf_lowered_id widening_value(struct widening *widening, mdf_lowered_id narrow)
     return widening->ids[narrow];
 }
 
-mdf_lowered_id widening_add_shape(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form, size_t rank,
-                                  const int64_t *shape)
+mdf_lowered_id widening_add_shape(struct widening *widening, enum mdf_lowered_place place, const struct mdf_value *form,
+                                  size_t rank, const int64_t *shape)
 {
     struct lowering *lowering = widening->lowering;
     struct mdf_value example = {0};
@@ -248,8 +248,9 @@ static bool widen_number(struct widening *widening, const struct mdf_lowered_op 
         op.code = MDF_LOWERED_CAST;
         op.dtype = (uint8_t)result;
     }
-    widening->ids[source->out] = mdf_lanes_may_bail_out(widening->narrow, source) ? widening_compute_trapped(widening, &op, result)
-                                                                         : widening_compute(widening, &op, result);
+    widening->ids[source->out] = mdf_lanes_may_bail_out(widening->narrow, source)
+                                     ? widening_compute_trapped(widening, &op, result)
+                                     : widening_compute(widening, &op, result);
     return widening->ids[source->out] != MDF_LOWERED_NONE;
 }
 
@@ -364,7 +365,8 @@ static bool widen_side(struct widening *widening, const struct mdf_lowered_if *s
         if (!widening_needs(widening, source->merges[i].out)) {
             continue;
         }
-        results[i] = widening_varies(widening, source->merges[i].out) ? widening_with_lanes(widening, id) : widening_value(widening, id);
+        results[i] =
+            widening_varies(widening, source->merges[i].out) ? widening_with_lanes(widening, id) : widening_value(widening, id);
         if (results[i] == MDF_LOWERED_NONE) {
             return false;
         }
