@@ -8,6 +8,8 @@
 #include "functions/moves/indexing.h"
 #include "functions/windows/pool_windows.h"
 
+#include "mdf_c/base/sizes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -76,10 +78,10 @@ static double root(double x, double p)
     return p == 2 ? sqrt(x) : p == 1 ? x : pow(x, 1 / p);
 }
 
-/* How windows are combined: those of a plane in one go, or one tap of a run of them. */
+/* How windows are combined: those of planes in one go, or one tap of a run of them. */
 struct combination {
     const struct mdf_context *context;
-    void (*plane)(const struct mdf_taps *taps, const void *x, void *y);
+    void (*planes)(const struct mdf_taps *taps, size_t n_planes, const void *x, void *y);
     void (*one)(size_t n, const void *x, size_t step, void *y);
 };
 
@@ -124,6 +126,29 @@ static void run_pool(struct mdf_workspace *workspace, struct pooling *job, pool_
         job->context = workspace->call->context;
         mdf_parallel_for(job->context, n_planes, cost_ns, workspace->dtype == MDF_DTYPE_FLOAT32 ? float32 : float64, job);
     }
+}
+
+/* Whether there is one window, which meets all of a plane and nothing else: what it comes to is that of the plane. */
+static bool is_whole_plane(const struct mdf_windows *windows)
+{
+    for (size_t i = 0; i < windows->rank; i++) {
+        const struct mdf_window_axis *axis = &windows->axes[i];
+
+        if (axis->windows != 1 || axis->kernel != axis->array || axis->pad_begin != 0 ||
+            (axis->dilation != 1 && axis->kernel != 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_planes(struct mdf_workspace *workspace, const struct pooling *pool, enum whole_kind kind, size_t n_planes)
+{
+    struct mdf_context *context = workspace->call->context;
+    struct whole job = {context, pool->x, pool->y, pool->taps.array_size, pool->rows, kind, 0};
+
+    mdf_parallel_for(context, n_planes, plane_ns + (double)job.size * tap_ns,
+                     workspace->dtype == MDF_DTYPE_FLOAT32 ? pool_whole_float32 : pool_whole_float64, &job);
 }
 
 /* A position in a plane by rows, as one by columns: the first axis runs fastest. */
@@ -182,8 +207,12 @@ static bool max_pool(struct mdf_call *call)
             return false;
         }
     }
-    run_pool(&workspace, &job, job.indices != NULL ? pool_max_indices_float32 : pool_max_float32,
-             job.indices != NULL ? pool_max_indices_float64 : pool_max_float64);
+    if (job.indices == NULL && is_whole_plane(&windows)) {
+        run_planes(&workspace, &job, WHOLE_MAX, (size_t)windows.shape[0] * (size_t)windows.shape[1]);
+    } else {
+        run_pool(&workspace, &job, job.indices != NULL ? pool_max_indices_float32 : pool_max_float32,
+                 job.indices != NULL ? pool_max_indices_float64 : pool_max_float64);
+    }
     if (job.indices != NULL && mdf_call_result(call, 1)->length > 0) {
         place_indices(&job, (size_t)windows.shape[0] * (size_t)windows.shape[1], settings->storage_order == 1);
     }
@@ -243,29 +272,6 @@ static bool count_divisors(struct mdf_workspace *workspace, const struct mdf_win
     return outer != NULL;
 }
 
-/* Whether there is one window, which meets all of a plane and nothing else: its mean is that of the plane. */
-static bool is_whole_plane(const struct mdf_windows *windows)
-{
-    for (size_t i = 0; i < windows->rank; i++) {
-        const struct mdf_window_axis *axis = &windows->axes[i];
-
-        if (axis->windows != 1 || axis->kernel != axis->array || axis->pad_begin != 0 ||
-            (axis->dilation != 1 && axis->kernel != 1)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void average_planes(struct mdf_workspace *workspace, const struct pooling *pool, size_t n_planes)
-{
-    struct mdf_context *context = workspace->call->context;
-    struct whole job = {context, pool->x, pool->y, pool->taps.array_size, pool->rows, WHOLE_AVERAGE, 0};
-
-    mdf_parallel_for(context, n_planes, plane_ns + (double)job.size * tap_ns,
-                     workspace->dtype == MDF_DTYPE_FLOAT32 ? pool_whole_float32 : pool_whole_float64, &job);
-}
-
 static bool average_pool(struct mdf_call *call)
 {
     const struct pool_settings *settings = call->settings;
@@ -278,7 +284,7 @@ static bool average_pool(struct mdf_call *call)
         return false;
     }
     if (is_whole_plane(&windows)) {
-        average_planes(&workspace, &job, (size_t)windows.shape[0] * (size_t)windows.shape[1]);
+        run_planes(&workspace, &job, WHOLE_AVERAGE, (size_t)windows.shape[0] * (size_t)windows.shape[1]);
         return mdf_workspace_end(&workspace);
     }
     if (!count_divisors(&workspace, &windows, with_padding, &job)) {
@@ -430,8 +436,13 @@ static bool plan_max(struct mdf_call *call, struct mdf_routine_plan *plan)
     struct mdf_windows windows;
     struct pooling job = {.p = 0};
 
-    if (!read_pool(call, &workspace, &settings->window, &windows, &job) ||
-        !plan_windows(call, &windows, &job, WHOLE_MAX, 0, plan)) {
+    if (!read_pool(call, &workspace, &settings->window, &windows, &job)) {
+        return false;
+    }
+    if (mdf_call_result(call, 1) == NULL && is_whole_plane(&windows)) {
+        return plan_planes(call, WHOLE_MAX, 0, plan);
+    }
+    if (!plan_windows(call, &windows, &job, WHOLE_MAX, 0, plan)) {
         return false;
     }
     plan->whole[4] = settings->storage_order == 1;

@@ -1,6 +1,8 @@
 /* pool_windows.c - see pool_windows.h. */
 #include "functions/windows/pool_windows_kernels.h"
 
+enum { CACHED_ELEMENTS = 4096 };
+
 /* Elements from the first to the last tap of a window along the last axis. */
 static int64_t window_span(const struct mdf_taps *taps)
 {
@@ -11,6 +13,13 @@ bool mdf_pool_windows_fit(const struct mdf_taps *taps)
 {
     return taps->n_taps > 0 && window_span(taps) <= MDF_POOL_STRETCH / 2 && taps->n_taps / taps->n_last <= MDF_POOL_ROWS &&
            taps->stride <= MDF_POOL_STRIDE;
+}
+
+size_t mdf_pool_planes_at_once(const struct mdf_taps *taps)
+{
+    size_t n = CACHED_ELEMENTS / (taps->array_size + taps->n_outer * (size_t)taps->n_run + 1);
+
+    return n > 0 ? n : 1;
 }
 
 static int64_t confine(int64_t x, int64_t low, int64_t high)

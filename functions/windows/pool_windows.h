@@ -8,12 +8,12 @@
  * are further apart are not taken this way, nor those without taps. */
 enum { MDF_POOL_STRETCH = 1024, MDF_POOL_ROWS = 64, MDF_POOL_STRIDE = 8 };
 
-/* All windows of a plane: y[i] is what window i of array x is folded to, over the taps that lie in the array. The rows of a
- * window are folded first, then what is left along the last axis. */
+/* All windows of planes that lie one behind the other: y[i] is what window i of array x is folded to, over the taps that lie in
+ * the array. The rows of a window are folded first, then what is left along the last axis. */
 struct mdf_pool_windows {
     /* NaN where there is one; -infinity where there is no tap. */
-    void (*larger)(const struct mdf_taps *taps, const void *x, void *y);
-    void (*sum)(const struct mdf_taps *taps, const void *x, void *y);
+    void (*larger)(const struct mdf_taps *taps, size_t n_planes, const void *x, void *y);
+    void (*sum)(const struct mdf_taps *taps, size_t n_planes, const void *x, void *y);
     /* y[i] /= by * divisors[i], elements of the same type */
     void (*divide)(size_t n, const void *divisors, double by, void *y);
 };
@@ -21,5 +21,7 @@ struct mdf_pool_windows {
 /* FLOAT32 or FLOAT64; the results are the same on every processor. */
 const struct mdf_pool_windows *mdf_pool_windows(mdf_dtype dtype);
 bool mdf_pool_windows_fit(const struct mdf_taps *taps);
+/* How many planes at a time stay in the nearest cache, at least 1. */
+size_t mdf_pool_planes_at_once(const struct mdf_taps *taps);
 
 #endif

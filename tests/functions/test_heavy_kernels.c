@@ -192,7 +192,7 @@ Test(heavy_kernels, convolution_by_pairs)
 static void check_pool(bool is_average, bool with_padding)
 {
     struct window window = pick_window(true);
-    int64_t n_planes = kernel_pick(1, 4);
+    int64_t n_planes = kernel_pick(1, 9); /* some side by side, and some that are left */
     struct kernel_call call;
     float *x;
     size_t at = 0;
@@ -224,24 +224,26 @@ static void check_pool(bool is_average, bool with_padding)
     kernel_end(&call);
 }
 
-/* The mean of a window that is all of a plane is that of the plane, summed in float64: to the last bit. */
-static void check_mean_of_planes(void)
+/* A window that is all of a plane: its mean is that of the plane, summed in float64, to the last bit. */
+static void check_whole_planes(bool is_average)
 {
     int64_t shape[4] = {1, kernel_pick(1, 150), kernel_pick(1, 12), kernel_pick(1, 12)}, n = shape[2] * shape[3];
     struct kernel_call call;
-    const float *x;
+    float *x;
 
-    kernel_begin(&call, "AveragePool", 19);
+    kernel_begin(&call, is_average ? "AveragePool" : "MaxPool", is_average ? 19 : 12);
     *(struct mdf_ints *)kernel_field(&call, "kernel_shape") = (struct mdf_ints){shape + 2, 2};
     x = add_input(&call, 4, shape, false);
+    x[kernel_pick(0, shape[1] * n - 1)] = kernel_pick(0, 1) == 1 ? NAN : INFINITY;
     kernel_run(&call);
     for (int64_t plane = 0; plane < shape[1]; plane++, x += n) {
-        double sum = 0;
+        double sum = 0, largest = -INFINITY;
 
         for (int64_t i = 0; i < n; i++) {
             sum += (double)x[i];
+            largest = (double)x[i] > largest || isnan(x[i]) ? (double)x[i] : largest;
         }
-        kernel_check(&call, 0, (size_t)plane, (double)(float)(sum / (double)n), 0);
+        kernel_check(&call, 0, (size_t)plane, is_average ? (double)(float)(sum / (double)n) : largest, 0);
     }
     kernel_end(&call);
 }
@@ -249,7 +251,8 @@ static void check_mean_of_planes(void)
 Test(heavy_kernels, pools)
 {
     for (size_t i = 0; i < N_CASES; i++) {
-        check_mean_of_planes();
+        check_whole_planes(true);
+        check_whole_planes(false);
         check_pool(false, false);
         check_pool(true, false);
         check_pool(true, true);
