@@ -359,6 +359,42 @@ Test(explain, lengths_that_are_not_known)
     }
 }
 
+/* A state that gets longer, by an item behind it or altogether, beside a part of an array that is as long as the number of the
+ * run says: in the next run both are longer. It begins with more than one element: one would go with any length. */
+Test(explain, states_and_numbers_that_grow)
+{
+    static const char *const next[] = {"\"t\": {\"function\": \"onnx::Concat\", \"args\": {\"inputs\": \"[s, r]\", \"axis\": 0}}",
+                                       "\"a\": {\"function\": \"onnx::Pad\", \"args\": {\"data\": \"s\", \"pads\": [0, 1]}}, "
+                                       "\"b\": {\"function\": \"onnx::Pad\", "
+                                       "\"args\": {\"data\": \"s\", \"pads\": [1, 0]}}, \"t\": {\"function\": \"onnx::Add\", "
+                                       "\"args\": {\"A\": \"a\", \"B\": \"b * "
+                                       "r\"}}"};
+    char model[2048];
+    size_t i;
+
+    for (i = 0; i < sizeof next / sizeof *next; i++) {
+        const char *text;
+
+        snprintf(
+            model, sizeof model,
+            "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"N\": {\"parameters\": {\"x\": "
+            "{\"value\": "
+            "[0.5, 1]}, \"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 9, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, "
+            "\"output_ports\": {\"l\": {\"value\": \"l\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], "
+            "\"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, "
+            "\"parameters\": "
+            "{\"w\": {\"value\": \"numpy.cos(numpy.arange(20.0))\"}, \"e\": {\"function\": \"onnx::Reshape\", \"args\": "
+            "{\"data\": "
+            "\"i + 2\", \"shape\": [1]}}, \"p\": {\"function\": \"onnx::Slice\", \"args\": {\"data\": \"w\", \"starts\": [0], "
+            "\"ends\": \"e\"}}, \"r\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"s * p\", \"keepdims\": 1}}, "
+            "%s}, "
+            "\"output_ports\": {\"t\": {\"value\": \"t\"}}}}}}}}",
+            next[i]);
+        text = explain(model, NULL, NULL, 4);
+        cr_expect_null(strstr(text, "step by step"), "%s", text);
+    }
+}
+
 /* Lists whose items are known one by one are no reason to run step by step: taken apart, made an array, or looked at. */
 Test(explain, lists_of_values)
 {

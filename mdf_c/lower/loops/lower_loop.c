@@ -57,18 +57,29 @@ static bool read_bound(struct loop *loop, size_t input, mdf_dtype dtype, mdf_low
     return *id != MDF_LOWERED_NONE || lowering_fail(lowering, MDF_REFUSED_OTHER_BOUND);
 }
 
+/* The loop's own number and those of the runs before it; in the example there was none in the loop. */
+static mdf_lowered_id add_done(struct lowering *lowering, mdf_lowered_id number, int64_t n_done)
+{
+    struct mdf_lowered_op sum = {.code = MDF_LOWERED_ADD, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {number}};
+    struct mdf_value example = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &example, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &n_done);
+    sum.in[1] = mdf_term_whole(lowering, n_done);
+    return sum.in[0] == MDF_LOWERED_NONE || sum.in[1] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE
+                                                                          : lowering_add_element_op(lowering, sum, &example);
+}
+
 /* The number of the run and whether the loop goes on, as the body gets them. */
 static bool add_loop_formals(struct loop *loop, const struct loop_bounds *bounds)
 {
     static const int64_t first_number = 0;
-    const int64_t second_number = bounds->n_done + 1;
     static const bool going_on = true;
     struct lowering *lowering = loop->lowering;
     struct mdf_value number = {0}, condition = {0}, second = {0};
     mdf_lowered_id id;
 
     mdf_value_borrow_tensor(lowering->memory, &number, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &first_number);
-    mdf_value_borrow_tensor(lowering->memory, &second, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &second_number);
+    mdf_value_borrow_tensor(lowering->memory, &second, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 0, NULL, &bounds->later_done);
     mdf_value_borrow_tensor(lowering->memory, &condition, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &going_on);
     id = loop->result->number = loop_add_parameter(loop, &number);
     if (id != MDF_LOWERED_NONE) {
@@ -78,9 +89,9 @@ static bool add_loop_formals(struct loop *loop, const struct loop_bounds *bounds
     }
     loop->result->is_going_on = loop_add_parameter(loop, &condition);
     if (bounds->n_done > 0) {
-        id = mdf_term_compute(lowering, MDF_LOWERED_ADD, false, id, mdf_term_whole(lowering, bounds->n_done));
+        id = add_done(lowering, id, bounds->n_done);
     }
-    /* What is as long as the number says has another length in the next run. */
+    /* What is as long as the number says has another length in a later run. */
     if (bounds->n_runs > 1 && id != MDF_LOWERED_NONE && !lowering_open(lowering, id, &second)) {
         return false;
     }
@@ -102,7 +113,7 @@ bool loop_read_bounds(struct loop *loop, struct loop_bounds *bounds)
 {
     struct lowering *lowering = loop->lowering;
 
-    *bounds = (struct loop_bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations};
+    *bounds = (struct loop_bounds){.n_runs = SIZE_MAX, .limit = lowering->execution->context.max_iterations, .later_done = 1};
     if (!read_bound(loop, 0, MDF_DTYPE_INT64, &bounds->trip_count) || !read_bound(loop, 1, MDF_DTYPE_BOOL, &bounds->condition)) {
         return false;
     }
@@ -234,6 +245,38 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
     return bounds->n_runs == 0 ? lowering_bail_out(lowering) : begin_peeled_run(lowering, bounds);
 }
 
+/* The same. What is as long as the number says is longer in the next run, and calls fail where a state is not: whether that
+ * changes its form, too, is told by one run. */
+static bool try_runs(struct loop *loop, const struct loop_bounds *bounds, size_t n_states, size_t *n_counted, bool *changes,
+                     size_t *changing)
+{
+    const struct loop outside = *loop;
+    struct lowering *lowering = loop->lowering;
+    struct loop_bounds one = *bounds;
+    struct lowering_attempt attempt;
+    struct mdf_refusal why;
+
+    if (!lowering_begin_attempt(lowering, &attempt)) {
+        return false;
+    }
+    if (lower_runs(loop, bounds, n_states, n_counted, changes, changing)) {
+        return true;
+    }
+    why = lowering->refusal;
+    if (why.reason != MDF_REFUSED_FAILING_CALL || bounds->n_runs <= 1 || !lowering_take_back(lowering, &attempt)) {
+        return false;
+    }
+    *loop = outside;
+    *n_counted = SIZE_MAX;
+    one.n_runs = 1;
+    one.trip_count = one.condition = MDF_LOWERED_NONE;
+    if (lower_runs(loop, &one, n_states, NULL, changes, changing) && *changes) {
+        return true;
+    }
+    lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
+    return false;
+}
+
 /* Bails out where the loop may not run once more, as its results would have other forms then. A compiled model can not bail out.
  */
 static bool begin_peeled_run(struct lowering *lowering, const struct loop_bounds *bounds)
@@ -286,6 +329,7 @@ bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states)
     bounds->n_runs -= bounds->n_runs != SIZE_MAX;
     bounds->limit -= bounds->limit > 0;
     bounds->n_done++;
+    bounds->later_done++;
     return truth != MDF_LOWERED_NONE;
 }
 
@@ -349,6 +393,23 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     return lowering_take_back(lowering, &attempt);
 }
 
+/* Whether all states that change do nothing but change their shapes: lower_growing_runs may leave these open. */
+static bool only_shapes_change(const struct loop *loop, const struct loop *outside, size_t n_states)
+{
+    const struct lowering *lowering = loop->lowering;
+    size_t i;
+
+    for (i = 0; i < n_states; i++) {
+        const struct mdf_value *initial = lowering_example(lowering, outside->initial[i]);
+        const struct mdf_value *next = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
+
+        if (!mdf_value_has_form_of(next, initial) && !has_other_shape(next, initial)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Lists can only grow. */
 static bool mark_lists(struct loop *loop, size_t n_states)
 {
@@ -402,7 +463,7 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
         size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
 
         loop = outside;
-        if (counts == NULL || !lower_runs(&loop, &bounds, n_states, &n_counted, &changes, &changing)) {
+        if (counts == NULL || !try_runs(&loop, &bounds, n_states, &n_counted, &changes, &changing)) {
             return false;
         }
         if (!changes && n_counted == SIZE_MAX) {
@@ -424,12 +485,18 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
         }
         if (outside.n_peeled == MOST_PEELED || bounds.n_runs == 0 || bounds.limit == 1 ||
             (loop.n_outputs != n_states && bounds.n_runs == SIZE_MAX)) {
-            lowering_restore_ops(lowering, first_counts);
-            if (lowering->is_for_source || !lower_growing_runs(&loop, &first, &first_bounds, n_states, true, &changes) ||
-                changes) {
+            if (lowering->is_for_source) {
                 return loop_refuse_state(&loop, changing);
             }
-            outside = first;
+            if (only_shapes_change(&loop, &first, n_states)) {
+                lowering_restore_ops(lowering, first_counts);
+                first_bounds.later_done = bounds.later_done; /* when states were as the last loop yields them */
+                outside = first;
+                bounds = first_bounds;
+            }
+            if (!lower_growing_runs(&loop, &outside, &bounds, n_states, true, &changes) || changes) {
+                return loop_refuse_state(&loop, changing);
+            }
             break;
         }
         if (!loop_peel(&outside, &bounds, n_states)) {

@@ -108,7 +108,8 @@ struct loop_bounds {
     size_t n_runs;
     mdf_lowered_id trip_count, condition;
     uint64_t limit;
-    int64_t n_done; /* runs before these */
+    int64_t n_done;     /* runs before these */
+    int64_t later_done; /* the same as n_done in the other example, of a later run (struct fact) */
 };
 bool loop_read_bounds(struct loop *loop, struct loop_bounds *bounds);
 /* One run of the body before the loop: afterwards the states begin with what it yields. */

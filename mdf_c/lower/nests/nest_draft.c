@@ -4,6 +4,7 @@
 #include "functions/elements/element.h"
 #include "functions/elements/where.h"
 #include "functions/moves/indexing.h"
+#include "mdf_c/lower/trial.h"
 
 #include <string.h>
 
@@ -717,13 +718,47 @@ static bool store_one_value(const struct mdf_lowered_nest *a, const struct mdf_l
     return false;
 }
 
+/* How long the open axis is in the two examples, by what is loaded along it; false: nothing tells. */
+static bool find_open_sizes(const struct lowering *lowering, const struct mdf_lowered_nest *nest, int64_t sizes[2])
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+        mdf_lowered_id id =
+            step->kind == MDF_NEST_LOAD && step->view.strides[nest->open_axis] != 0 ? step->view.id : MDF_LOWERED_NONE;
+        size_t axis = id == MDF_LOWERED_NONE ? MDF_INLINE_RANK : lowering_open_axis(&lowering->lowered->values[id]);
+        const struct mdf_value *example, *other;
+
+        if (axis >= MDF_INLINE_RANK) {
+            continue;
+        }
+        example = lowering_example(lowering, id);
+        other = lowering->facts[id].other.kind == MDF_KIND_TENSOR ? &lowering->facts[id].other : example;
+        sizes[0] = mdf_value_shape(example)[axis];
+        sizes[1] = mdf_value_shape(other)[axis];
+        return true;
+    }
+    return false;
+}
+
+/* Whether both go along an open axis, but not of one length. */
+static bool differ_in_open_size(const struct lowering *lowering, const struct mdf_lowered_nest *a,
+                                const struct mdf_lowered_nest *b)
+{
+    int64_t sizes[2][2];
+
+    return a->is_open && b->is_open && find_open_sizes(lowering, a, sizes[0]) && find_open_sizes(lowering, b, sizes[1]) &&
+           memcmp(sizes[0], sizes[1], sizeof sizes[0]) != 0;
+}
+
 struct mdf_lowered_nest *draft_merge(struct lowering *lowering, const struct mdf_lowered_nest *a,
                                      const struct mdf_lowered_nest *b, bool has_to_read)
 {
     struct merging merging = {.a = a, .b = b, .lowering = lowering, .n_axes = a->n_axes};
     size_t i;
 
-    if (store_one_value(a, b) || !map_loads(&merging, has_to_read)) {
+    if (store_one_value(a, b) || differ_in_open_size(lowering, a, b) || !map_loads(&merging, has_to_read)) {
         return NULL;
     }
     for (i = 0; i < 2; i++) { /* most are tried in vain: they share memory */
