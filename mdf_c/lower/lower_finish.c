@@ -102,7 +102,7 @@ bool lowering_finish(struct lowering *lowering)
         return false;
     }
     lowering_narrow_sums(lowering);
-    if (!lowering_drop_unread(lowering) || !lowering_split_wide(lowering) || !lowering_narrow_known(lowering) ||
+    if (!lowering_drop_unread(lowering) || !lowering_split(lowering) || !lowering_narrow_known(lowering) ||
         !lowering_select_wholes(lowering) || !lowering_turn_states(lowering) || !lowering_store_moved(lowering) ||
         !lowering_store_columns(lowering) || !lowering_turn_arrays(lowering) || !lowering_add_columns(lowering) ||
         !lowering_take_row_elements(lowering) || !lowering_take_apart(lowering) || !lowering_carry_elements(lowering) ||

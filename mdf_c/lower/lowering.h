@@ -518,8 +518,8 @@ bool lowering_add_columns(struct lowering *lowering);
 bool lowering_narrow_wholes(struct lowering *lowering);
 bool lowering_narrow_known(struct lowering *lowering);
 
-/* --- nests/lower_split_wide.c: what is computed in 32 bits in a nest of its own. */
-bool lowering_split_wide(struct lowering *lowering);
+/* --- nests/lower_split.c: what is computed in 32 bits, or would be computed several times, in a nest of its own. */
+bool lowering_split(struct lowering *lowering);
 
 /* --- lower_routine.c: calls in loops that a function of plain C does with less than their kernels take. */
 bool lowering_find_routines(struct lowering *lowering);

@@ -1,7 +1,10 @@
-/* lower_split_wide.c - vectors of a nest have as many lanes as its widest elements allow. Where much is computed in 32 bits
- * before some of it is summed in float64, the nest is made two: what does not hang on elements of 64 bits, and the rest, which
- * loads what the first one has stored. Not for C source, where each loop has the vectors that its compiler finds. See lowering.h.
- */
+/* lower_split.c - nests that are made two: one, and the rest, which loads what the first one has stored. See lowering.h.
+ *
+ * Vectors of a nest have as many lanes as its widest elements allow. Where much is computed in 32 bits before some of it is
+ * summed in float64, the second nest is what hangs on elements of 64 bits. And machine code goes through axes once more for what
+ * hangs on a fold over them, and computes there anew what it has computed for that fold: where that are folds over further axes
+ * (a Softmax of distances), the second nest begins with it. Not for C source, where each loop has the vectors that its compiler
+ * finds, and rows of what is needed once more are kept. */
 #include "mdf_c/lower/nests/nest_draft.h"
 
 #include <string.h>
@@ -12,24 +15,25 @@ enum {
     LARGEST_HANDED = 1 << 13, /* elements: they stay in the nearest cache */
     FEWEST_LONG = 16,         /* indices of an axis that makes vectors */
     LEAST_WORK = 1024,        /* steps at points, of what then has twice as many lanes */
-    LEAST_PER_HANDED = 32     /* the same, for each element that is stored and loaded again */
+    LEAST_PER_HANDED = 32,    /* the same, for each element that is stored and loaded again */
+    LEAST_FOLDED = 4          /* elements that are not folded once more, for each of these */
 };
 
 /* What becomes of the registers of a nest. */
 struct split {
     const struct mdf_lowered_nest *nest;
-    bool is_wide[MOST_SPLIT_STEPS];   /* it belongs to the second nest */
+    bool is_second[MOST_SPLIT_STEPS]; /* it belongs to the second nest */
     bool is_handed[MOST_SPLIT_STEPS]; /* the first one makes it, and the second reads it */
-    size_t n_wide, n_handed, n_elements;
+    size_t n_second, n_handed, n_elements;
 };
 
-static bool depends_on_wide(const struct split *split, const struct mdf_nest_step *step)
+static bool depends_on_second(const struct split *split, const struct mdf_nest_step *step)
 {
     size_t k;
 
-    for (k = 0; k < step->n_in && !split->is_wide[step->in[k]]; k++) {
+    for (k = 0; k < step->n_in && !split->is_second[step->in[k]]; k++) {
     }
-    return k < step->n_in || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && split->is_wide[step->view.at]);
+    return k < step->n_in || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && split->is_second[step->view.at]);
 }
 
 /* What a step of the second nest reads of the first; loads are done in both. False: it can not be handed on. */
@@ -37,13 +41,13 @@ static bool hand(struct split *split, uint8_t number)
 {
     const struct mdf_nest_step *step = &split->nest->steps[number];
 
-    if (split->is_wide[number] || split->is_handed[number] || (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE)) {
+    if (split->is_second[number] || split->is_handed[number] || (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE)) {
         return true;
     }
     split->is_handed[number] = true;
     split->n_handed++;
     split->n_elements += mdf_nest_count(split->nest, 0, step->level);
-    return step->dtype == MDF_DTYPE_FLOAT32 && step->level > 0 && split->n_handed <= MOST_HANDED;
+    return mdf_dtype_size((mdf_dtype)step->dtype) >= sizeof(float) && step->level > 0 && split->n_handed <= MOST_HANDED;
 }
 
 static bool find_handed(struct split *split)
@@ -53,12 +57,12 @@ static bool find_handed(struct split *split)
     for (i = 0; i < split->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &split->nest->steps[i];
 
-        for (k = 0; split->is_wide[i] && k < step->n_in; k++) {
+        for (k = 0; split->is_second[i] && k < step->n_in; k++) {
             if (!hand(split, step->in[k])) {
                 return false;
             }
         }
-        if (split->is_wide[i] && step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && !hand(split, step->view.at)) {
+        if (split->is_second[i] && step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && !hand(split, step->view.at)) {
             return false;
         }
     }
@@ -84,7 +88,7 @@ static bool is_worth_it(const struct lowering *lowering, const struct split *spl
         const struct mdf_nest_step *step = &nest->steps[i];
         bool computes = step->kind == MDF_NEST_FOLD || (step->kind == MDF_NEST_ELEMENT && step->code != MDF_LOWERED_ELEMENTS);
 
-        if (split->is_wide[i]) {
+        if (split->is_second[i]) {
             continue;
         }
         if (stays_wide(lowering, step)) {
@@ -98,21 +102,98 @@ static bool is_worth_it(const struct lowering *lowering, const struct split *spl
     return longest >= FEWEST_LONG && work >= LEAST_WORK && work >= LEAST_PER_HANDED * split->n_elements;
 }
 
+/* What is computed in float64. */
+static bool find_wide(const struct lowering *lowering, struct split *split)
+{
+    size_t i;
+
+    for (i = 0; i < split->nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &split->nest->steps[i];
+
+        split->is_second[i] = (step->dtype == MDF_DTYPE_FLOAT64 && step->level > 0) || depends_on_second(split, step);
+        split->n_second += split->is_second[i];
+    }
+    if (split->n_second == 0 || !find_handed(split)) {
+        return false;
+    }
+    for (i = 0; i < split->nest->n_steps && (!split->is_handed[i] || split->nest->steps[i].dtype == MDF_DTYPE_FLOAT32); i++) {
+    }
+    return i == split->nest->n_steps && is_worth_it(lowering, split);
+}
+
+/* How many elements are folded anew where a register is computed once more: those of the folds that it is made of, for each of
+ * its own indices along an axis. */
+static size_t count_folded(const struct split *split, size_t number, size_t axis)
+{
+    bool is_needed[MOST_SPLIT_STEPS] = {false};
+    size_t n = 0, i, k;
+
+    is_needed[number] = true;
+    for (i = number + 1; i-- > 0;) {
+        const struct mdf_nest_step *step = &split->nest->steps[i];
+
+        for (k = 0; is_needed[i] && k < step->n_in; k++) {
+            is_needed[step->in[k]] = true;
+        }
+        n += is_needed[i] && step->kind == MDF_NEST_FOLD && step->level > axis
+                 ? mdf_nest_count(split->nest, 0, mdf_nest_deepest(split->nest, step))
+                 : 0;
+    }
+    return n;
+}
+
+/* Whether a step of the second nest, behind the fold, reads what the first one has for each index of an axis that is folded. */
+static bool is_read_behind(const struct split *split, size_t fold, size_t number)
+{
+    size_t i;
+
+    for (i = fold + 1; i < split->nest->n_steps; i++) {
+        if (split->is_second[i] && memchr(split->nest->steps[i].in, (int)number, split->nest->steps[i].n_in) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A fold, and what hangs on it, where what is folded is needed once more, and made of other folds. */
+static bool find_repeated(struct split *split, size_t fold)
+{
+    const struct mdf_lowered_nest *nest = split->nest;
+    size_t axis = nest->steps[fold].level, n_folded = 0, i;
+
+    if (nest->steps[fold].kind != MDF_NEST_FOLD || count_folded(split, nest->steps[fold].in[0], axis) == 0) {
+        return false;
+    }
+    for (i = fold; i < nest->n_steps; i++) {
+        split->is_second[i] = i == fold || depends_on_second(split, &nest->steps[i]);
+        split->n_second += split->is_second[i];
+    }
+    if (!find_handed(split)) {
+        return false;
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        n_folded += split->is_handed[i] && nest->steps[i].level > axis && is_read_behind(split, fold, i)
+                        ? count_folded(split, i, axis)
+                        : 0;
+    }
+    return n_folded >= LEAST_FOLDED * split->n_elements;
+}
+
 static bool find_split(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct split *split)
 {
     size_t i;
 
-    *split = (struct split){.nest = nest};
     if (nest->is_open || nest->n_steps > MOST_SPLIT_STEPS) {
         return false;
     }
     for (i = 0; i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i];
-
-        split->is_wide[i] = (step->dtype == MDF_DTYPE_FLOAT64 && step->level > 0) || depends_on_wide(split, step);
-        split->n_wide += split->is_wide[i];
+        *split = (struct split){.nest = nest};
+        if (find_repeated(split, i)) {
+            return true;
+        }
     }
-    return split->n_wide > 0 && find_handed(split) && is_worth_it(lowering, split);
+    *split = (struct split){.nest = nest};
+    return find_wide(lowering, split);
 }
 
 /* ------------------------------------------------------------------ the two nests */
@@ -201,14 +282,14 @@ static struct mdf_lowered_nest *finish(struct mdf_lowered_nest *nest)
 }
 
 /* Whether a step of the second nest, or of the first, reads a register. */
-static bool is_read(const struct split *split, size_t number, bool is_wide)
+static bool is_read(const struct split *split, size_t number, bool is_second)
 {
     size_t i;
 
     for (i = number + 1; i < split->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &split->nest->steps[i];
 
-        if (split->is_wide[i] == is_wide &&
+        if (split->is_second[i] == is_second &&
             (memchr(step->in, (int)number, step->n_in) != NULL || (step->kind == MDF_NEST_LOAD && step->view.at == number))) {
             return true;
         }
@@ -250,10 +331,10 @@ static bool split_op(struct lowering *lowering, struct mdf_lowered_region *regio
         const struct mdf_nest_step *step = &split->nest->steps[i];
         bool is_plain_load = step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE;
 
-        if (is_plain_load ? is_read(split, i, false) : !split->is_wide[i]) {
+        if (is_plain_load ? is_read(split, i, false) : !split->is_second[i]) {
             registers[0][i] = add(nests[0], step, registers[0]);
         }
-        if (is_plain_load ? is_read(split, i, true) : split->is_wide[i]) {
+        if (is_plain_load ? is_read(split, i, true) : split->is_second[i]) {
             registers[1][i] = add(nests[1], step, registers[1]);
         }
         if (split->is_handed[i] && !hand_on(lowering, split, i, nests, registers)) {
@@ -293,7 +374,7 @@ static bool split_region(struct lowering *lowering, struct mdf_lowered_region *r
     return true;
 }
 
-bool lowering_split_wide(struct lowering *lowering)
+bool lowering_split(struct lowering *lowering)
 {
     return lowering->is_for_source || split_region(lowering, &lowering->lowered->region);
 }
