@@ -90,6 +90,19 @@ Test(compile_loops, totals_of_small_products_stay_in_registers)
     free(output);
 }
 
+/* An element that is one along the row that goes innermost is read before it: behind stores in the row, compilers would not know
+ * that it is the same. */
+Test(compile_loops, what_is_one_along_a_row_is_read_before_it)
+{
+    char *output = compile_source_of("tests/data/compile/outer_products.yaml");
+
+    cr_expect_eq(
+        count_words(output, "{\n        const double changed = s->n_a[j];\n        MDF_INDEPENDENT for (size_t i = 0; i < 24;"),
+        2u, "%s", output);
+    cr_expect_eq(count_words(output, "n_a[j]"), 2u, "%s", output);
+    free(output);
+}
+
 /* Along a row that goes innermost: what is kept for a later loop, and two arrays that are stored between in one loop. */
 Test(compile_loops, kept_rows_lie_along_their_loop)
 {

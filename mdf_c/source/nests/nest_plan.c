@@ -61,9 +61,29 @@ static size_t find_axis(const struct nest_plan *plan, size_t depth)
     return depth >= plan->vector ? depth + 1 : depth;
 }
 
+/* Whether elements that are computed, and nothing else, are made of what a load finds for all indices of the vector axis. */
+static bool loads_one(const struct nest_plan *plan, size_t load)
+{
+    const struct mdf_nest_step *own = &plan->nest->steps[load];
+    size_t i;
+
+    if (own->kind != MDF_NEST_LOAD || own->view.at != MDF_NEST_NONE || own->view.strides[plan->vector] != 0) {
+        return false;
+    }
+    for (i = load + 1; i < plan->nest->n_steps; i++) {
+        const struct mdf_nest_step *user = &plan->nest->steps[i];
+
+        if (user->kind == MDF_NEST_LOAD ? user->view.at == load
+                                        : user->kind != MDF_NEST_ELEMENT && memchr(user->in, (int)load, user->n_in) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool nest_plan_is_vector(const struct nest_plan *plan, size_t step)
 {
-    return plan->nest->steps[step].level > plan->vector;
+    return plan->nest->steps[step].level > plan->vector && !loads_one(plan, step);
 }
 
 static void add_event(struct nest_plan *plan, enum nest_event_kind kind, size_t index)
