@@ -698,11 +698,12 @@ Test(whole, a_state_that_is_of_a_declared_type_after_its_first_run_is_lowered)
     "\"l[0]\"}, \"z\": {\"value\": \"l[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"s\", \"v\"], \"outputs\": [\"n\", "      \
     "\"z\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"s\": {}, \"v\": {}}, \"output_ports\": {\"n\": {\"value\": \"" next        \
     "\"}, \"z\": {\"value\": \"" item "\"}}}}}}}}"
-#define LOOPED(next, item)                                                                                                     \
-    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": 2}}, \"parameters\": "    \
-    "{\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, "                 \
-    "\"output_ports\": {\"o\": {\"value\": \"l[0]\"}, \"z\": {\"value\": \"l[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": "   \
-    "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"n\", \"z\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, " \
+#define LOOPED(next, item) LOOPED_FROM("2", next, item)
+#define LOOPED_FROM(x, next, item)                                                                                              \
+    "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"N0\": {\"input_ports\": {\"x\": {\"default_value\": " x "}}, \"parameters\": " \
+    "{\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 3, \"v_initial\": \"[x]\", \"body\": \"b\"}}}, "                  \
+    "\"output_ports\": {\"o\": {\"value\": \"l[0]\"}, \"z\": {\"value\": \"l[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": "    \
+    "[\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"n\", \"z\"]}, \"nodes\": {\"b\": {\"input_ports\": {\"i\": {}, \"c\": {}, "  \
     "\"s\": {}}, \"output_ports\": {\"n\": {\"value\": \"" next "\"}, \"z\": {\"value\": \"" item "\"}}}}}}}}"
 #define REVERSED ", \"scan_input_directions\": [1], \"scan_output_directions\": [1]"
 
@@ -750,11 +751,13 @@ Test(whole, items_of_the_first_runs_are_stacked_with_the_others)
  * does not keep. (What the node had stacked by then is not looked at.) */
 Test(whole, what_the_first_runs_may_not_do_is_an_error)
 {
-    static const char *const texts[] = {LOOPED("numpy.float64(s)", "numpy.float32(i) if i < 1 else numpy.float64(i)"),
-                                        SCANNED("[1.5, 2.5]", "", "numpy.float32(s) if v < 2 else numpy.float64(s)", "v"),
-                                        LOOPED("numpy.float32(s) if i < 1 else numpy.int64(s)", "i"),
-                                        SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v"),
-                                        SCANNED("[1.5]", "", "s + v", "0.5, 1.5")};
+    static const char *const texts[] = {
+        LOOPED("numpy.float64(s)", "numpy.float32(i) if i < 1 else numpy.float64(i)"),
+        SCANNED("[1.5, 2.5]", "", "numpy.float32(s) if v < 2 else numpy.float64(s)", "v"),
+        LOOPED("numpy.float32(s) if i < 1 else numpy.int64(s)", "i"),
+        LOOPED_FROM("2.5", "i", "s"), /* a real number, then whole ones: the second does not fit */
+        SCANNED("[[1.5, 2.0], [2.5, 4.0]]", "", "s + v", "v"),
+        SCANNED("[1.5]", "", "s + v", "0.5, 1.5")};
     struct pair pair;
 
     mdf_memory_init(&memory, NULL, 0);

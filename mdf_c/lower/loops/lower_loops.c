@@ -611,14 +611,17 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
     return true;
 }
 
-/* The type and strength of a stack of all parts, in the order of runs; false with the reason: they have none together. */
-static bool find_stack_form(struct lowering *lowering, const mdf_lowered_id *parts, size_t n, mdf_dtype *dtype, uint8_t *strength)
+/* The type and strength of a stack of all parts, in the order of runs; false with the reason: they have none together. The last
+ * part, where it `is_several` items, is added twice, as plain evaluation adds items one by one: a number without a declared type
+ * may take another one with the first of them, which the second does not fit. */
+static bool find_stack_form(struct lowering *lowering, const mdf_lowered_id *parts, size_t n, bool is_several, mdf_dtype *dtype,
+                            uint8_t *strength)
 {
     const struct mdf_value *first = lowering_example(lowering, parts[0]);
     struct mdf_value whole = *first;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct mdf_value *part = lowering_example(lowering, parts[i]);
+    for (size_t i = 0; i < n + is_several; i++) {
+        const struct mdf_value *part = lowering_example(lowering, parts[i < n ? i : n - 1]);
 
         if (part->kind != MDF_KIND_TENSOR || part->rank != first->rank || part->rank == 0 ||
             memcmp(mdf_value_shape(part) + 1, mdf_value_shape(first) + 1, (part->rank - 1) * sizeof(int64_t)) != 0 ||
@@ -651,7 +654,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
             return MDF_LOWERED_NONE;
         }
     }
-    if (!find_stack_form(lowering, parts, n, &dtype, &strength)) {
+    if (!find_stack_form(lowering, parts, n, has_rest, &dtype, &strength)) {
         return MDF_LOWERED_NONE;
     }
     for (i = 0; i < n; i++) {
