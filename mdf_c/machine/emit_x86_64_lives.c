@@ -356,12 +356,13 @@ static void unify_states(struct emission *emission, const struct step *step, uin
     for (i = 0; i < loop->n_states; i++) {
         mdf_lowered_id parameter = loop->states[i].parameter, next = loop->states[i].next;
         struct life *life = &emission->lives[parameter];
+        const struct life *group = &emission->lives[leader_of(emission, parameter)];
         const struct life *next_group = &emission->lives[leader_of(emission, next)];
 
         if (life->kind == LIFE_NONE || life->n_uses == 0) {
             continue;
         }
-        if (next_group->kind == life->kind && next_group->group_start != nowhere && life->body_end < next_group->group_start) {
+        if (next_group->kind == life->kind && next_group->group_start != nowhere && group->group_end < next_group->group_start) {
             unify(emission, parameter, next);
         }
         if (leader_of(emission, parameter) == leader_of(emission, next)) {

@@ -17,7 +17,7 @@ static void check_group(struct build *build, struct build_group *group, enum mdf
     struct mdf_value plain = {0}, *slot = build->lowered->outputs[0].slot;
 
     cr_assert_eq(mdf_lowered_run(build->lowered), outcome);
-    mdf_value_swap(&plain, slot);
+    build_take(build, &plain, slot);
     mdf_lowered_emit(build->lowered);
     group->nest->tiles = NULL;
     cr_assert_eq(mdf_lowered_run(build->lowered), outcome);
@@ -90,7 +90,7 @@ static void check_beside(mdf_dtype dtype, size_t n, size_t back)
     build_finish(&build);
     cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
     for (i = 0; i < n; i++) {
-        mdf_value_swap(&plain[i], slots[i]);
+        build_take(&build, &plain[i], slots[i]);
     }
     mdf_lowered_emit(build.lowered);
     cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
@@ -253,7 +253,7 @@ static void check_gather(mdf_dtype dtype, int64_t n_elements, int64_t first, int
     build_output(&build, slot, step.view.id);
     build_finish(&build);
     outcome = mdf_lowered_run(build.lowered);
-    mdf_value_swap(&plain, slot);
+    build_take(&build, &plain, slot);
     mdf_lowered_emit(build.lowered);
     cr_assert_eq(mdf_lowered_run(build.lowered), outcome, "%d elements from %d", (int)n_elements, (int)first);
     cr_expect(outcome != MDF_LOWERED_DONE || build_same(&plain, slot), "%d elements from %d", (int)n_elements, (int)first);
@@ -351,7 +351,7 @@ static void check_places(const int64_t *places, int64_t limit, bool is_nested)
     build_finish(&build);
     outcome = mdf_lowered_run(build.lowered);
     for (i = 0; i < 2; i++) {
-        mdf_value_swap(&plain[i], slots[i]);
+        build_take(&build, &plain[i], slots[i]);
     }
     mdf_lowered_emit(build.lowered);
     cr_assert_eq(mdf_lowered_run(build.lowered), outcome);
@@ -437,7 +437,7 @@ static void check_index(const int64_t *rows, const int64_t *columns, bool is_rea
     build_output(&build, slot, table);
     build_finish(&build);
     outcome = mdf_lowered_run(build.lowered);
-    mdf_value_swap(&plain, slot);
+    build_take(&build, &plain, slot);
     mdf_lowered_emit(build.lowered);
     stored = build.lowered->arrays[at].data;
     stored[0] = -77;
@@ -599,7 +599,7 @@ static void check_choice(const struct choice *choice)
     build_finish(&build);
     cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
     for (i = 0; i < build.lowered->n_outputs; i++) {
-        mdf_value_swap(&plain[i], build.lowered->outputs[i].slot);
+        build_take(&build, &plain[i], build.lowered->outputs[i].slot);
     }
     mdf_lowered_emit(build.lowered);
     cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);

@@ -530,7 +530,7 @@ static bool check_built(struct generator *generator, uint64_t seed)
     mdf_text_release(&why);
     outcome = mdf_lowered_run(build->lowered);
     for (i = 0; outcome == MDF_LOWERED_DONE && i < build->lowered->n_outputs; i++) {
-        mdf_value_swap(&values[i], build->lowered->outputs[i].slot);
+        build_take(build, &values[i], build->lowered->outputs[i].slot);
         kept[i].slot = &values[i];
     }
     mdf_lowered_emit(build->lowered);

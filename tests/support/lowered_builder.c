@@ -734,6 +734,12 @@ void build_finish(struct build *build)
     finish_region(build, &lowered->region);
 }
 
+void build_take(struct build *build, struct mdf_value *target, struct mdf_value *slot)
+{
+    cr_assert(mdf_value_copy_apart(&build->memory, target, slot));
+    mdf_value_clear(&build->memory, slot);
+}
+
 bool build_same(const struct mdf_value *a, const struct mdf_value *b)
 {
     return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank && a->length == b->length &&

@@ -119,6 +119,8 @@ mdf_lowered_id build_stack(struct build *build, struct mdf_lowered_loop *loop, m
 void build_output(struct build *build, struct mdf_value *slot, mdf_lowered_id id);
 /* Loops are planned, and there is memory for it all; then it can be run. mdf_lowered_emit is not called. */
 void build_finish(struct build *build);
+/* Takes what a run has left in a slot, apart: a number there lies in the program, and is another one after the next run. */
+void build_take(struct build *build, struct mdf_value *target, struct mdf_value *slot);
 /* Whether two tensors are the same in type, shape, strength and every bit. */
 bool build_same(const struct mdf_value *a, const struct mdf_value *b);
 
