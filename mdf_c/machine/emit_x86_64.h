@@ -144,6 +144,8 @@ struct emission {
     size_t n_lives;
     struct register_plan general[16], real[N_REAL_REGISTERS];
     uint32_t at;                     /* the step that is being looked at or emitted */
+    uint32_t sought, sought_from;    /* a group, and the place from which on reads of it are looked for */
+    bool is_found;
     uint32_t loops[LARGEST_NESTING]; /* steps that begin the loops around it, from the outside */
     size_t n_loops;
     const struct mdf_lowered_op

@@ -275,6 +275,10 @@ static void unify(struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
     if (leader != other) {
         joined->group = leader;
         extend(life, joined->group_start, joined->group_end);
+        if (joined->state != 0 && (life->state == 0 || joined->state_end > life->state_end)) {
+            life->state = joined->state;
+            life->state_end = joined->state_end;
+        }
         life->weight += joined->weight;
         life->depth = life->depth > joined->depth ? life->depth : joined->depth;
     }
@@ -290,14 +294,49 @@ static void save_moves(struct emission *emission, mdf_lowered_id id, uint32_t at
     life->weight = life->weight > 2 * saved ? life->weight - saved : life->weight / 2;
 }
 
-/* What a branch makes, and nothing needs besides the merge, is made where the result lies. `first` and `last` are the steps
- * around the branch. */
+static bool goes_on(const struct life *group, uint32_t at)
+{
+    return group->state != 0 && group->state_end > at;
+}
+
+/* Whether what is merged at `at` may lie where a group lies. Where that is the place of a state of a loop around, the result must
+ * be what the state is next, or be done with before states go on, and lie in the place of no other state. */
+static bool may_lie_in(const struct life *result, const struct life *target, const struct life *group, uint32_t at)
+{
+    return !goes_on(group, at) || ((!goes_on(target, at) || target->state == group->state) &&
+                                   (result->becomes == group->state || result->end < group->state_end));
+}
+
+static void seek(struct emission *emission, mdf_lowered_id id, enum moment moment)
+{
+    emission->is_found = emission->is_found || (moment != DEFINITION && leader_of(emission, id) == emission->sought &&
+                                                position(emission->at, moment) >= emission->sought_from);
+}
+
+/* Whether what lies where a group lies is read at `from` or behind it, up to the step `last`. */
+static bool is_read_from(struct emission *emission, uint32_t leader, uint32_t from, uint32_t last)
+{
+    emission->sought = leader;
+    emission->sought_from = from;
+    emission->is_found = false;
+    for (emission->at = from / N_MOMENTS; emission->at <= last && !emission->is_found; emission->at++) {
+        emission_visit(emission, seek);
+    }
+    return emission->is_found;
+}
+
+/* What a branch makes, and nothing needs besides the merge, is made where the result lies, unless that is in the place of a
+ * state, or of what was there before the branches and is read by the other branch once that has written there. `first` and `last`
+ * are the steps around the branch. */
 static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t last)
 {
     struct life *life = &emission->lives[value];
+    const struct life *target = &emission->lives[leader_of(emission, out)], *group = &emission->lives[leader_of(emission, value)];
 
     if (life->kind == LIFE_NONE || life->kind != emission->lives[out].kind || life->step == nowhere || life->step <= first ||
-        life->step >= last || life->end != position(last, LATE) || life->merged_at == last || emission->lives[out].n_uses == 0) {
+        life->step >= last || life->end != position(last, LATE) || life->merged_at == last || emission->lives[out].n_uses == 0 ||
+        !may_lie_in(&emission->lives[out], target, group, position(last, LATE)) ||
+        (group->group_start < position(first, USE) && is_read_from(emission, group->group, target->group_start, first))) {
         return;
     }
     life->merged_at = last;
@@ -306,12 +345,11 @@ static void unify_merge(struct emission *emission, mdf_lowered_id out, mdf_lower
 }
 
 /* A value from before the branches that nothing needs behind the merge lies where the result lies, unless it is still read once
- * one of the branches has written there: then the branch that keeps it has nothing to do. Where it is a state, the result must be
- * what that state is next, or be done with before states go on. `at` is the step that merges. */
+ * one of the branches has written there: then the branch that keeps it has nothing to do. `at` is the step that merges. */
 static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowered_id value, uint32_t first, uint32_t at)
 {
-    struct life *life = &emission->lives[value], *result = &emission->lives[out], *target;
-    const struct life *group = &emission->lives[leader_of(emission, value)];
+    struct life *life = &emission->lives[value];
+    const struct life *result = &emission->lives[out], *group = &emission->lives[leader_of(emission, value)], *target;
 
     if (life->kind == LIFE_NONE || life->kind != result->kind || life->is_input || life->start == nowhere ||
         life->start >= position(first, USE) || life->body_end != position(at, LATE) || life->merged_at == at ||
@@ -320,13 +358,10 @@ static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowere
     }
     target = &emission->lives[leader_of(emission, out)];
     if (target == group || group->group_end != life->body_end || target->group_start <= position(first, AFTER) ||
-        life->use_before >= target->group_start || (target->state != 0 && target->state != group->state) ||
-        (group->state != 0 && result->becomes != group->state && result->end >= group->state_end)) {
+        life->use_before >= target->group_start || !may_lie_in(result, target, group, position(at, LATE))) {
         return;
     }
     life->merged_at = at;
-    target->state = group->state;
-    target->state_end = group->state_end;
     unify(emission, out, value);
     save_moves(emission, out, at, 2);
 }

@@ -802,39 +802,6 @@ Test(emit, states_that_begin_anew)
     }
 }
 
-/* What a branch yields lies where the state lies that the other one keeps; it is read once there is what that state is next. */
-Test(emit, a_merge_that_outlives_the_state_it_keeps)
-{
-    static struct generator generator;
-    static const int64_t whole = 3;
-
-    for (unsigned is_kept = 0; is_kept < 2; is_kept++) {
-        struct build *build = &generator.build;
-        struct mdf_lowered_loop *loop;
-        struct mdf_lowered_if *branches;
-        mdf_lowered_id first, taken, states[2], merged, next;
-
-        build_begin(build, NULL);
-        first = build_input(build, build_array(build, MDF_DTYPE_INT64, 0, NULL, &whole));
-        taken = build_bool(build, is_kept == 0);
-        taken = build_copy(build, &build->lowered->region, taken);
-        loop = build_loop(build, &build->lowered->region, 5);
-        states[0] = build_state(build, loop, first);
-        states[1] = build_state(build, loop, first);
-        branches = build_if(build, &loop->body, taken);
-        build_loop(build, &branches->otherwise, 0);
-        merged = build_merge(build, branches, first, states[1]);
-        next = build_copy(build, &loop->body, build_whole(build, 5));
-        build_next(build, loop, states[1], next);
-        build_next(build, loop, states[0], build_copy(build, &loop->body, merged));
-        build_output(build, build_slot(build), states[0]);
-        build_output(build, build_slot(build), states[1]);
-        build_finish(build);
-        cr_expect(check_program(&generator, is_kept));
-        build_end(build);
-    }
-}
-
 /* ------------------------------------------------------------------ refused memory */
 
 static size_t n_left;
