@@ -15,6 +15,10 @@ enum { MOST_SURPRISES = 8 };
 /* Forms that go on changing, or a fast way that always bails out, cost more than they save. */
 enum { MAX_TRIES = 3, BAIL_OUT = 64, MOST_BAIL_OUTS = 8 * BAIL_OUT }; /* one of them is made good by so many runs */
 
+/* A lowered form that ran so often has saved what it cost, and what another costs. Where forms changed too often, so many runs,
+ * and twice as many each time, go by before the next try: what is given batches of several sizes settles on one of them. */
+enum { RUNS_THAT_PAY = 64, MOST_DOUBLINGS = 40 };
+
 /* Elements of arrays in a node: kernels go through longer ones on several threads, whatever is computed. */
 enum { LARGEST_LENGTH = 1 << 18 };
 
@@ -127,6 +131,7 @@ static bool lower(struct mdf_fast *fast, const struct mdf_lowering_request *requ
 
     drop(fast);
     fast->n_tries++;
+    fast->n_runs = 0;
     fast->refusal = (struct mdf_refusal){.reason = MDF_REFUSED_NOT};
     fast->is_with_dt = !isnan(mdf_frame_execution(request->frame)->dt);
     informed.surprises = fast->surprises;
@@ -161,20 +166,39 @@ static bool learn(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     return true;
 }
 
+static void give_up_for_now(struct mdf_fast *fast)
+{
+    fast->is_given_up = true;
+    if (fast->refusal.reason == MDF_REFUSED_OTHER_FORMS) {
+        fast->n_runs_to_wait = (uint64_t)RUNS_THAT_PAY << fast->n_waits;
+        fast->n_waits += fast->n_waits < MOST_DOUBLINGS;
+    }
+}
+
+bool mdf_fast_stays_given_up(struct mdf_fast *fast)
+{
+    if (fast->is_given_up && fast->n_runs_to_wait > 0 && --fast->n_runs_to_wait == 0) {
+        fast->is_given_up = false;
+        fast->n_tries = MAX_TRIES - 1;
+        return true; /* this run leaves the values that the next one is lowered for */
+    }
+    return fast->is_given_up;
+}
+
 bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request)
 {
     enum mdf_lowered_outcome outcome;
     bool is_new = false;
 
     fast->has_run = false;
-    if (fast->is_given_up || fast->n_to_wait > 0) {
+    if (fast->n_to_wait > 0 || mdf_fast_stays_given_up(fast)) {
         return false;
     }
     /* Of a loop, nothing hangs on the time increment: bodies have no time derivatives. */
     if (fast->lowered == NULL ||
         (request->readers != NULL && fast->is_with_dt == isnan(mdf_frame_execution(request->frame)->dt))) {
         if (fast->n_tries >= MAX_TRIES) {
-            fast->is_given_up = true;
+            give_up_for_now(fast);
             return false;
         }
         is_new = lower(fast, request);
@@ -188,6 +212,9 @@ bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *requ
     }
     outcome = mdf_lowered_run_in_time(fast->lowered);
     if (outcome == MDF_LOWERED_OTHER_FORM && !is_new) {
+        if (fast->n_runs >= RUNS_THAT_PAY) {
+            fast->n_tries = fast->n_waits = 0;
+        }
         drop(fast);
         fast->refusal.reason = MDF_REFUSED_OTHER_FORMS;
         return mdf_fast_run(fast, request);
@@ -225,7 +252,8 @@ void mdf_fast_renew(struct mdf_fast *fast)
 {
     fast->n_tries = fast->lowered != NULL;
     fast->n_bail_outs = 0;
-    fast->n_runs = 0;
+    fast->n_runs = fast->n_runs_to_wait = 0;
+    fast->n_waits = 0;
     fast->is_given_up = fast->has_run = false;
 }
 

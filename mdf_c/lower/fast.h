@@ -14,8 +14,10 @@ struct mdf_fast {
     uint64_t n_to_wait; /* lives of the state until the next try: after some in vain, twice as many each time */
     struct mdf_lowered_surprise *surprises; /* in the execution's arena; NULL: none */
     size_t n_surprises;
-    uint64_t n_runs; /* that were done by it */
-    bool is_with_dt; /* lowered for an evaluation with a time increment */
+    uint64_t n_runs;         /* that were done by it */
+    uint64_t n_runs_to_wait; /* given up: until the next try, after forms that kept changing; 0: for good */
+    unsigned n_waits;        /* that there have been */
+    bool is_with_dt;         /* lowered for an evaluation with a time increment */
     bool is_given_up;
     bool has_run; /* it did the last run that was asked for */
 };
@@ -23,6 +25,8 @@ struct mdf_fast {
 /* Runs the instructions of a request, which are those of a node, lowering them first where they are not. False: they have not
  * run, nothing has changed, and they must be run as they stand. What was left or refused too often is given up. */
 bool mdf_fast_run(struct mdf_fast *fast, const struct mdf_lowering_request *request);
+/* Whether it is given up for this run, which is counted as one that waits for the next try; asked once a run. */
+bool mdf_fast_stays_given_up(struct mdf_fast *fast);
 /* Whether the last run bailed out as a call gave another shape, which the next try leaves open. */
 bool mdf_fast_has_learned(const struct mdf_fast *fast);
 void mdf_fast_release(struct mdf_fast *fast);

@@ -113,6 +113,44 @@ Test(explain, reasons)
     }
 }
 
+static void evaluate_with(struct engine *engine, const char *input, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cr_assert_eq(mdf_set_input_json(engine->state, "x", input, &engine->error), MDF_OK);
+        cr_assert_eq(mdf_evaluate(engine->state, NAN, &engine->error), MDF_OK, "%s", engine->error.message);
+    }
+}
+
+/* What is given arrays of other lengths again and again runs step by step, and is lowered anew once they stay as they are; where
+ * each length stays for long, it is lowered for every one. The second graph is too large to be lowered as a whole. */
+Test(explain, lengths_that_stay)
+{
+    static const char *const models[] = {VALUE("x * 2 + 1"), VALUE("(x + numpy.zeros((40000, 1)))[0] * x")};
+    static const char *const inputs[] = {"[1, 2]", "[1, 2, 3]", "[3]", "[1, 2, 3, 4]", "[4, 2]"};
+    enum { N_INPUTS = sizeof inputs / sizeof *inputs };
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char text[TEXT_SIZE];
+        struct engine engine;
+
+        cr_assert(engine_begin(&engine, models[i], NULL), "%s", engine.error.message);
+        for (int j = 0; j < 2 * N_INPUTS; j++) {
+            evaluate_with(&engine, inputs[j % N_INPUTS], 3);
+        }
+        mdf_explain(engine.state, text, sizeof text);
+        cr_expect_not_null(strstr(text, "keep changing"), "%s", text);
+        evaluate_with(&engine, "[5, 6, 7]", 150);
+        mdf_explain(engine.state, text, sizeof text);
+        cr_expect(strstr(text, "keep changing") == NULL && strstr(text, ": lowered") != NULL, "%s", text);
+        for (int j = 0; j < 2 * N_INPUTS; j++) {
+            evaluate_with(&engine, inputs[j % N_INPUTS], 80);
+            mdf_explain(engine.state, text, sizeof text);
+            cr_expect(strstr(text, "keep changing") == NULL && strstr(text, ": lowered") != NULL, "%d: %s", j, text);
+        }
+        engine_end(&engine);
+    }
+}
+
 #define LOOP(body, initial)                                                                                                     \
     "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {" NODE(                                          \
         "\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 7, \"v_initial\": \"" initial                 \

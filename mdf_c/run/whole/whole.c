@@ -644,7 +644,7 @@ static bool is_ready(struct mdf_state *state)
         return false;
     }
     follow_first_runs(state);
-    if (whole->single.fast.is_given_up) {
+    if (mdf_fast_stays_given_up(&whole->single.fast)) {
         whole->refused = whole->single.fast.refusal.reason;
         return false;
     }
