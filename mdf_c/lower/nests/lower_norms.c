@@ -123,27 +123,57 @@ static mdf_lowered_id finish(struct norm *norm, uint8_t y)
 
 /* ------------------------------------------------------------------ lines */
 
-/* Whether an input is one line. */
-static bool is_line(const struct norm *norm, size_t i, size_t axis)
+/* The size of an input in the result's dimension `d`, to which it is broadcast. */
+static int64_t size_in(const struct norm *norm, size_t i, size_t d)
 {
-    const struct mdf_value *value = norm->composing->trial->effective[i], *x = norm->composing->result;
-    size_t d;
+    const struct mdf_value *value = norm->composing->trial->effective[i];
+    size_t n_missing = norm->composing->result->rank - value->rank;
 
-    for (d = 0; value->rank + axis == x->rank && d < value->rank; d++) {
-        if (mdf_value_shape(value)[d] != mdf_value_shape(x)[axis + d]) {
-            return false;
-        }
-    }
-    return value->rank + axis == x->rank;
+    return d < n_missing ? 1 : mdf_value_shape(value)[d - n_missing];
 }
 
-/* (x - mean) factor scale + bias, where scale and bias have an element for each of a line. */
+/* Whether an input, which broadcasts to the result, has an element for each of a line, or one for all of them. */
+static bool goes_with_lines(const struct norm *norm, size_t i, size_t axis)
+{
+    const struct mdf_value *x = norm->composing->result;
+    bool is_whole = true, is_one = true;
+    size_t d;
+
+    for (d = axis; d < x->rank; d++) {
+        is_whole = is_whole && size_in(norm, i, d) == mdf_value_shape(x)[d];
+        is_one = is_one && size_in(norm, i, d) == 1;
+    }
+    return is_whole || is_one;
+}
+
+static uint8_t load_with_lines(struct norm *norm, size_t i)
+{
+    const struct composing *composing = norm->composing;
+    struct mdf_nest_view view = {.id = composing->trial->ids[i], .at = MDF_NEST_NONE};
+    uint8_t axes[MDF_INLINE_RANK];
+    int64_t strides[MDF_INLINE_RANK], length = 1;
+    size_t d;
+
+    for (d = composing->result->rank; d-- > norm->axis;) {
+        length *= size_in(norm, i, d);
+    }
+    axes[norm->axis] = length == 1 ? DRAFT_NO_AXIS : norm->line;
+    strides[norm->axis] = 1;
+    for (d = norm->axis; d-- > 0;) {
+        axes[d] = size_in(norm, i, d) == 1 ? DRAFT_NO_AXIS : norm->axes[d];
+        strides[d] = length;
+        length *= size_in(norm, i, d);
+    }
+    return draft_load_elements(composing->lowering, composing->draft, &view, norm->axis + 1, axes, strides);
+}
+
+/* (x - mean) factor scale + bias. */
 static mdf_lowered_id normalise_each(struct norm *norm, size_t axis, bool is_centred)
 {
     size_t n = norm->composing->trial->n;
     uint8_t x, wide, y;
 
-    if (!has_one_type(norm) || n < 2 || !is_line(norm, 1, axis) || (n > 2 && !is_line(norm, 2, axis))) {
+    if (!has_one_type(norm) || n < 2 || !goes_with_lines(norm, 1, axis) || (n > 2 && !goes_with_lines(norm, 2, axis))) {
         return MDF_LOWERED_NONE;
     }
     begin_lines(norm, axis);
@@ -156,8 +186,8 @@ static mdf_lowered_id normalise_each(struct norm *norm, size_t axis, bool is_cen
         y = apply(norm, MDF_ELEMENT(subtract), x, cast(norm, mean, norm->dtype));
     }
     y = apply(norm, MDF_ELEMENT(multiply), y, cast(norm, find_inverse(norm, wide), norm->dtype));
-    y = apply(norm, MDF_ELEMENT(multiply), y, load_along(norm, 1, norm->line));
-    y = is_centred && n > 2 ? apply(norm, MDF_ELEMENT(add), y, load_along(norm, 2, norm->line)) : y;
+    y = apply(norm, MDF_ELEMENT(multiply), y, load_with_lines(norm, 1));
+    y = is_centred && n > 2 ? apply(norm, MDF_ELEMENT(add), y, load_with_lines(norm, 2)) : y;
     return norm->composing->draft->has_failed ? MDF_LOWERED_NONE : finish(norm, y);
 }
 
