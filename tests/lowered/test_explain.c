@@ -443,6 +443,8 @@ Test(explain, lists_of_values)
                                          VALUE("numpy.sum([x, 1])"),
                                          VALUE("numpy.concatenate(([x, x], [1.5], [x * 2]))"),
                                          VALUE("numpy.append([x, x], 3 * x)"),
+                                         VALUE("numpy.array([[x, -1.5], [x * 2, 1]])"),
+                                         VALUE("numpy.sum([[[x], [2]], ((x,), [x + 1])])"),
                                          FUNCTION("ReduceSum", "\"data\": \"[x, 3 * x]\""),
                                          FUNCTION("Add", "\"A\": \"[x, x, x, x, x, x, x]\", \"B\": 1")};
     size_t i;

@@ -241,13 +241,20 @@ bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct
 
 /* ------------------------------------------------------------------ as an array */
 
-/* An item as a row of the array: in its type, with one axis more, of size 1. NONE: it does not fit. */
+/* An item, a list among them too, as a row of the array: in its type, with one axis more, of size 1. NONE: it does not fit. */
 static mdf_lowered_id make_row(struct lowering *lowering, mdf_lowered_id item, const struct mdf_value *array)
 {
     const struct mdf_value *value = lowering_example(lowering, item);
     int64_t shape[MDF_INLINE_RANK];
     struct mdf_value row = {0};
 
+    if (value->kind == MDF_KIND_LIST) {
+        item = lowering_make_array(lowering, item, false);
+        if (item == MDF_LOWERED_NONE) {
+            return item;
+        }
+        value = lowering_example(lowering, item);
+    }
     if (value->kind != MDF_KIND_TENSOR || value->rank + 1 != array->rank || array->rank > MDF_INLINE_RANK || value->length == 0 ||
         (value->rank > 0 && memcmp(mdf_value_shape(value), mdf_value_shape(array) + 1, value->rank * sizeof *shape) != 0) ||
         (value->dtype != array->dtype && (mdf_dtype_kind((mdf_dtype)array->dtype) != 'f' || value->dtype == MDF_DTYPE_STRING))) {
