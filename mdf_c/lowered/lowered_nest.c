@@ -180,8 +180,8 @@ static bool needs_memory(const struct mdf_lowered_nest *nest, const struct mdf_n
     if (step->kind == MDF_NEST_LOAD) {
         bool is_varied = step->view.at != MDF_NEST_NONE && !tiles->registers[step->view.at].is_outside;
 
-        return is_varied || (!tile->is_outside && !is_even(tiles, &step->view, step->level) &&
-                             !lies_in_row(nest, tiles, &step->view, step->level));
+        return is_varied || tile->is_outside ||
+               (!is_even(tiles, &step->view, step->level) && !lies_in_row(nest, tiles, &step->view, step->level));
     }
     return step->kind != MDF_NEST_STORE && tile->store == MDF_NEST_NONE;
 }
@@ -194,8 +194,8 @@ static char *memory_of_another(const struct mdf_lowered_nest *nest, const struct
     for (j = 0; j < i && nest->steps[i].kind == MDF_NEST_ELEMENT; j++) {
         struct tile *tile = &tiles->registers[j];
 
-        if (nest->steps[j].kind == MDF_NEST_ELEMENT && tile->own != NULL && !tile->is_lent && tiles->last_use[j] < i &&
-            nest->steps[j].level == nest->steps[i].level &&
+        if (nest->steps[j].kind == MDF_NEST_ELEMENT && tile->own != NULL && !tile->is_lent && !tile->is_outside &&
+            tiles->last_use[j] < i && nest->steps[j].level == nest->steps[i].level &&
             mdf_dtype_size((mdf_dtype)nest->steps[j].dtype) == mdf_dtype_size((mdf_dtype)nest->steps[i].dtype)) {
             tile->is_lent = true;
             return tile->own;
@@ -595,11 +595,26 @@ static void fold(const struct position *position, size_t i)
     mdf_nest_fold_rows(step, &rows, tile->at);
 }
 
+/* Whether an earlier tile has done a step: outside of tiles there is one element for several of them, and it may be stored where
+ * it was loaded from. */
+static bool is_done(const struct position *position, size_t i)
+{
+    size_t axis = position->nest->steps[i].level;
+
+    while (axis < position->tiles->whole && position->indices[axis] == 0) {
+        axis++;
+    }
+    return axis < position->tiles->whole;
+}
+
 static bool run_tile(const struct position *position)
 {
     size_t i;
 
     for (i = 0; i < position->nest->n_steps; i++) {
+        if (is_done(position, i)) {
+            continue;
+        }
         switch ((enum mdf_nest_kind)position->nest->steps[i].kind) {
         case MDF_NEST_LOAD:
             if (!load(position, i)) {

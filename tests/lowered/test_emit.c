@@ -572,11 +572,17 @@ static bool check_seed(uint64_t seed, size_t length, bool only_scalars)
     return done;
 }
 
+/* MDF_SEEDS=100000 MDF_FROM=7000000: other ones, and more. */
+static size_t from_environment(const char *name, size_t usual)
+{
+    return getenv(name) != NULL ? strtoul(getenv(name), NULL, 10) : usual;
+}
+
 Test(emit, random_programs_of_scalars)
 {
-    size_t seed, n_done = 0, n = 1000;
+    size_t seed, n_done = 0, n = from_environment("MDF_SEEDS", 1000), first = from_environment("MDF_FROM", 1);
 
-    for (seed = 1; seed <= n; seed++) {
+    for (seed = first; seed < first + n; seed++) {
         n_done += check_seed(seed, 0, true);
     }
     cr_assert_gt(n_done, n / 4, "only %zu did not bail out", n_done);
@@ -585,10 +591,10 @@ Test(emit, random_programs_of_scalars)
 Test(emit, random_programs_of_arrays)
 {
     static const size_t lengths[] = {0, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 100, 513, 1000};
-    size_t seed, n_done = 0, n = 500;
+    size_t seed, n_done = 0, n = from_environment("MDF_SEEDS", 500), first = from_environment("MDF_FROM", 100001);
 
-    for (seed = 1; seed <= n; seed++) {
-        n_done += check_seed(100000 + seed, lengths[seed % COUNT(lengths)], false);
+    for (seed = first; seed < first + n; seed++) {
+        n_done += check_seed(seed, lengths[seed % COUNT(lengths)], false);
     }
     cr_assert_gt(n_done, n / 8, "only %zu did not bail out", n_done);
 }

@@ -310,3 +310,61 @@ Test(loop_plan, nests)
     build_finish(&looped.build);
     build_end(&looped.build);
 }
+
+/* A nest whose inner axis is cut into tiles: what is computed once for each index of the outer one is stored where it was loaded.
+ */
+Test(loop_plan, what_tiles_share_is_written_once)
+{
+    enum { LONG = 5000 };
+    static const double ones[2] = {1, 1};
+    static double zeros[LONG];
+    const int64_t outer = 2, inner = LONG, all = 2 * LONG;
+    const struct mdf_nest_step element = {.kind = MDF_NEST_ELEMENT,
+                                          .code = MDF_LOWERED_ADD,
+                                          .dtype = MDF_DTYPE_FLOAT64,
+                                          .operand_dtype = MDF_DTYPE_FLOAT64,
+                                          .n_in = 2};
+    struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .level = 1, .dtype = MDF_DTYPE_FLOAT64}, add, store;
+    struct build build;
+    struct mdf_lowered_loop *loop;
+    struct mdf_lowered_nest *nest;
+    mdf_lowered_id state, others, next;
+    struct mdf_value *slot;
+
+    build_begin(&build, NULL);
+    state = build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 1, &outer, ones));
+    others = build_input(&build, build_array(&build, MDF_DTYPE_FLOAT64, 1, &inner, zeros));
+    loop = build_loop(&build, &build.lowered->region, 3);
+    state = build_state(&build, loop, state);
+    nest = build_nest(&build, &loop->body, 2, (size_t[]){2, LONG});
+    load.view = (struct mdf_nest_view){.id = state, .strides = {1}, .at = MDF_NEST_NONE};
+    add = element;
+    add.level = 1;
+    add.in[0] = add.in[1] = build_nest_step(&build, nest, load);
+    store = (struct mdf_nest_step){
+        .kind = MDF_NEST_STORE, .level = 1, .dtype = MDF_DTYPE_FLOAT64, .operand_dtype = MDF_DTYPE_FLOAT64, .n_in = 1};
+    store.in[0] = build_nest_step(&build, nest, add);
+    next = build_result(&build, MDF_DTYPE_FLOAT64, 1, &outer);
+    store.view = (struct mdf_nest_view){.id = next, .strides = {1}, .at = MDF_NEST_NONE};
+    add.in[1] = store.in[0];
+    load.level = add.level = 2;
+    load.view = (struct mdf_nest_view){.id = others, .strides = {0, 1}, .at = MDF_NEST_NONE};
+    add.in[0] = build_nest_step(&build, nest, load);
+    add.in[0] = build_nest_step(&build, nest, add);
+    build_nest_step(&build, nest, store);
+    store.level = 2;
+    store.in[0] = add.in[0];
+    others = build_result(&build, MDF_DTYPE_FLOAT64, 1, &all);
+    store.view = (struct mdf_nest_view){.id = others, .strides = {LONG, 1}, .at = MDF_NEST_NONE};
+    build_nest_step(&build, nest, store);
+    build_next(&build, loop, state, next);
+    slot = build_slot(&build);
+    build_output(&build, slot, state);
+    build_finish(&build);
+    cr_expect_eq(loop->states[0].storage, MDF_LOWERED_IN_PLACE);
+    cr_assert_eq(mdf_lowered_run(build.lowered), MDF_LOWERED_DONE);
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_eq(build_element_of(slot, i), 8.0, "%g", build_element_of(slot, i));
+    }
+    build_end(&build);
+}
