@@ -196,6 +196,17 @@ static void trace_separate(struct trace *trace, const struct separate *separate,
     }
 }
 
+/* Where all instances stop before there is a value, the sweep knows no other form than that of one number. */
+static size_t n_elements(const mdf_tensor *form)
+{
+    size_t n = 1, axis;
+
+    for (axis = 0; axis < form->rank; axis++) {
+        n *= (size_t)form->shape[axis];
+    }
+    return n;
+}
+
 /* Rows of steps from number `first` on. */
 static void trace_arrays(struct trace *trace, const struct separate *separate, const mdf_sweep *sweep, void *const *arrays,
                          size_t first)
@@ -206,9 +217,8 @@ static void trace_arrays(struct trace *trace, const struct separate *separate, c
     for (instance = 0; instance < separate->n_instances; instance++) {
         for (step = first; step < separate->n_steps; step++) {
             for (record = 0; record < separate->n_records && mdf_sweep_form(sweep, record, &form); record++) {
-                size_t n = value_at(separate, 0, separate->n_steps - 1, separate->record_of[record])->length;
-
-                form.data = (char *)arrays[record] + (instance * n_rows + step - n_before) * n * mdf_dtype_size(form.dtype);
+                form.data = (char *)arrays[record] +
+                            (instance * n_rows + step - n_before) * n_elements(&form) * mdf_dtype_size(form.dtype);
                 trace_row(trace, separate, record, &form, instance, step);
             }
         }
@@ -284,12 +294,7 @@ static void run_sweep(const mdf_program *program, const struct options *options,
         sweep->n_lanes = options->n_lanes;
     }
     for (i = 0; sweep != NULL && i < separate->n_records && mdf_sweep_form(sweep, i, &form); i++) {
-        size_t n = separate->n_instances * separate->n_steps, k;
-
-        for (k = 0; k < form.rank; k++) {
-            n *= (size_t)form.shape[k];
-        }
-        arrays[i] = calloc(n + 1, mdf_dtype_size(form.dtype));
+        arrays[i] = calloc(separate->n_instances * separate->n_steps * n_elements(&form) + 1, mdf_dtype_size(form.dtype));
     }
     if (sweep == NULL || mdf_sweep_run(sweep, arrays, &error) != MDF_OK) {
         trace_error(trace, &error, 0, 0);
