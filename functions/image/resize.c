@@ -70,9 +70,14 @@ static bool extrapolate(const struct mdf_resize *job)
         const struct mdf_resized_axis *axis = &job->axes[i];
 
         inner /= axis->n_out;
-        for (size_t line = 0; !axis->is_same && line < result->length / inner; line++) {
-            if (axis->outside[line % axis->n_out] &&
-                !mdf_elements_fill(job->call, dtype, mdf_element_to_write(dtype, result->data, line * inner), inner, element)) {
+        for (size_t line = 0, n; !axis->is_same && line < result->length / inner; line += n) {
+            size_t place = line % axis->n_out;
+
+            for (n = 1; place + n < axis->n_out && axis->outside[place + n] == axis->outside[place]; n++) {
+            }
+            if (axis->outside[place] &&
+                !mdf_elements_fill(job->call, dtype, mdf_element_to_write(dtype, result->data, line * inner), n * inner,
+                                   element)) {
                 return false;
             }
         }
