@@ -113,6 +113,29 @@ static mdf_lowered_id merge_lists(struct lowering *lowering, struct mdf_lowered_
     return lowering_add_list(lowering, items, n);
 }
 
+mdf_lowered_id lowering_merge_growths(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a,
+                                      mdf_lowered_id b)
+{
+    const struct growth *then = lowering->facts[a].growth, *otherwise = lowering->facts[b].growth;
+    mdf_lowered_id item;
+
+    if (then == NULL || otherwise == NULL || then->loop != otherwise->loop || then->state != otherwise->state ||
+        then->axis != otherwise->axis || then->item == MDF_LOWERED_NONE || otherwise->item == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    item = merge_values(lowering, branches, then->item, otherwise->item);
+    return item == MDF_LOWERED_NONE || lowering->facts[item].is_of_either_type
+               ? MDF_LOWERED_NONE
+               : lowering_add_longer(lowering, a, item, then->axis);
+}
+
+static mdf_lowered_id merge_others(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a, mdf_lowered_id b)
+{
+    mdf_lowered_id out = lowering_merge_growths(lowering, branches, a, b);
+
+    return out != MDF_LOWERED_NONE || lowering_has_failed(lowering) ? out : merge_values(lowering, branches, a, b);
+}
+
 static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
                        mdf_operand slot, struct mdf_lowered_if *branches)
 {
@@ -124,7 +147,7 @@ static bool merge_slot(struct lowering *lowering, struct scope *scope, const str
     if (!lowering_has_failed(lowering) && a != b) {
         out = a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE ? MDF_LOWERED_NONE
               : lowering_list_length(lowering, a) > 0        ? merge_lists(lowering, branches, a, b)
-                                                             : merge_values(lowering, branches, a, b);
+                                                             : merge_others(lowering, branches, a, b);
     }
     return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, out);
 }

@@ -77,7 +77,10 @@ static bool leave_value(struct lowering *lowering, struct scope *scope, const st
     if (chosen->n > 0) {
         return true;
     }
-    out = lowering_merge(lowering, branches, yields[0][i], yields[1][i]);
+    out = lowering_merge_growths(lowering, branches, yields[0][i], yields[1][i]);
+    if (out == MDF_LOWERED_NONE && !lowering_has_failed(lowering)) {
+        out = lowering_merge(lowering, branches, yields[0][i], yields[1][i]);
+    }
     return out != MDF_LOWERED_NONE ? lowering_bind(lowering, scope, source->outputs[i], out)
                                    : lowering_fail(lowering, MDF_REFUSED_DIFFERENT_BRANCHES);
 }

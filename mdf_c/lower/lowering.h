@@ -283,6 +283,10 @@ mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uin
 /* What slots are where both sides of an IF meet. */
 bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
                           struct mdf_lowered_if *branches);
+/* A state that grows, behind which each side has put something, with one of the two behind it; NONE without a refusal: the sides
+ * leave something else. */
+mdf_lowered_id lowering_merge_growths(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a,
+                                      mdf_lowered_id b);
 
 /* --- lower_strength.c */
 /* An array of numbers that is nothing else besides, such as a list that grows. */
@@ -338,6 +342,8 @@ bool lowering_note_others(struct lowering *lowering, struct scope *scope, const 
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* What a state that grows along its first axis is with an item, of length 1 along it, behind it; NONE on failure. */
 mdf_lowered_id lowering_append_row(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item);
+/* A state that grows with something behind it, whatever was there: a value that no op makes; NONE: memory ran out. */
+mdf_lowered_id lowering_add_longer(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item, size_t axis);
 
 /* --- lower_sequence.c: a call of ONNX's that makes, changes or reads a sequence; *taken: it is such a call, of a sequence whose
  * items lie in one array. */

@@ -28,8 +28,7 @@ static size_t find_axis(const struct growth *growth, const struct mdf_value *sta
     return axis;
 }
 
-/* The state with something behind it: a value that no op makes. */
-static mdf_lowered_id add_longer(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item, size_t axis)
+mdf_lowered_id lowering_add_longer(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item, size_t axis)
 {
     struct growth *growth = mdf_arena_allocate(&lowering->scratch, sizeof *growth);
     mdf_lowered_id id;
@@ -55,7 +54,7 @@ mdf_lowered_id lowering_append_row(struct lowering *lowering, mdf_lowered_id sta
         lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
         return MDF_LOWERED_NONE;
     }
-    return add_longer(lowering, state, item, 0);
+    return lowering_add_longer(lowering, state, item, 0);
 }
 
 /* Whether an array may become an item of a list. */
@@ -73,14 +72,14 @@ static mdf_lowered_id append(struct lowering *lowering, const struct mdf_code_ca
     size_t axis;
 
     if (source->operator->form == MDF_FORM_SEQUENCE_INSERT) {
-        return before->kind == MDF_KIND_LIST && may_be_item(before, added) ? add_longer(lowering, state, item, 0)
+        return before->kind == MDF_KIND_LIST && may_be_item(before, added) ? lowering_add_longer(lowering, state, item, 0)
                                                                            : MDF_LOWERED_NONE;
     }
     if (source->operator->form != MDF_FORM_CONCATENATE || before->kind != MDF_KIND_TENSOR) {
         return MDF_LOWERED_NONE;
     }
     axis = find_axis(lowering->facts[state].growth, before, added, lowering_axis(source, before->rank, MDF_INLINE_RANK));
-    return axis < MDF_INLINE_RANK ? add_longer(lowering, state, item, axis) : MDF_LOWERED_NONE;
+    return axis < MDF_INLINE_RANK ? lowering_add_longer(lowering, state, item, axis) : MDF_LOWERED_NONE;
 }
 
 /* The length of a list that was empty before the loop. */
