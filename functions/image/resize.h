@@ -47,6 +47,7 @@ struct mdf_resize {
     enum rounding rounding;
     double cubic_coefficient, extrapolation_value;
     bool antialias, exclude_outside;
+    bool has_wide_region; /* of CROP_AND_RESIZE: in float64 */
     size_t rank;
     struct mdf_resized_axis *axes;
 };

@@ -225,6 +225,7 @@ static bool read_roi(struct mdf_resize *job, const struct mdf_ints *axes, size_t
     if (roi == NULL || !mdf_value_is_tensor(roi) || roi->length != 2 * n_axes) {
         return mdf_call_error(job->call, MDF_SHAPE, "tf_crop_and_resize needs a roi of %zu numbers", 2 * n_axes);
     }
+    job->has_wide_region = roi->dtype == MDF_DTYPE_FLOAT64;
     for (size_t i = 0; i < n_axes; i++) {
         if (!find_axis(job, axes, i, &axis)) {
             return false;
@@ -256,6 +257,26 @@ static double place_at(const struct mdf_resize *job, double y, double scale)
     return job->mode == MODE_NEAREST ? (double)(float)x : x;
 }
 
+/* The place in the input of one in a region. */
+static double place_in_region(const struct mdf_resized_axis *axis, double y)
+{
+    double last = (double)axis->n_in - 1;
+
+    return axis->n_out > 1 ? axis->roi_start * last + y * (axis->roi_end - axis->roi_start) * last / ((double)axis->n_out - 1)
+                           : 0.5 * (axis->roi_start + axis->roi_end) * last;
+}
+
+/* The same as ONNX Runtime and onnx's reference have it, where an element is chosen, or said to be outside: of a region in
+ * float32, in float32. From 0.1 on, of six elements, is between two then, and the end of a region may come to lie outside. */
+static double round_place_in_region(const struct mdf_resize *job, const struct mdf_resized_axis *axis, double y)
+{
+    float start = (float)axis->roi_start, end = (float)axis->roi_end, last = (float)axis->n_in - 1;
+
+    return job->has_wide_region || axis->n_out <= 1
+               ? place_in_region(axis, y)
+               : (double)(start * last + (float)y * (end - start) * last / ((float)axis->n_out - 1));
+}
+
 /* The place in the input, between elements, that `place` of the output stands for. */
 static double origin_of(const struct mdf_resize *job, const struct mdf_resized_axis *axis, size_t place)
 {
@@ -267,9 +288,7 @@ static double origin_of(const struct mdf_resize *job, const struct mdf_resized_a
     case ASYMMETRIC:
         return place_at(job, y, scale);
     case CROP_AND_RESIZE:
-        n_out = (double)axis->n_out;
-        return n_out > 1 ? axis->roi_start * (n_in - 1) + y * (axis->roi_end - axis->roi_start) * (n_in - 1) / (n_out - 1)
-                         : 0.5 * (axis->roi_start + axis->roi_end) * (n_in - 1);
+        return job->mode == MODE_NEAREST ? round_place_in_region(job, axis, y) : place_in_region(axis, y);
     case PYTORCH_HALF_PIXEL:
         return axis->n_out > 1 ? place_at(job, y + 0.5, scale) - 0.5 : 0;
     case HALF_PIXEL_SYMMETRIC:
@@ -357,7 +376,9 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct mdf_resize *
             return false; /* places are indices: none is one that was left out */
         }
         if (job->coordinates == CROP_AND_RESIZE) {
-            axis->outside[place] = !(x >= 0 && x <= n_in - 1);
+            double there = round_place_in_region(job, axis, (double)place);
+
+            axis->outside[place] = !(there >= 0 && there <= n_in - 1);
         }
         x = x > -n_in - 4 ? (x < 2 * n_in + 4 ? x : 2 * n_in + 4) : -n_in - 4; /* further out is no different; NaN too */
         if (job->mode == MODE_NEAREST) {

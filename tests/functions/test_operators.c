@@ -40,6 +40,11 @@ static const struct {
      "\"X\": [1.0, 2.0], \"roi\": [-1e300, 1e300], \"sizes\": [3], \"coordinate_transformation_mode\": "
      "\"tf_crop_and_resize\", \"extrapolation_value\": 7.0",
      "[7.0, 1.0, 7.0]"},
+    /* 0.1 is a little more in float32, but five times as much is one half, between two elements, there. */
+    {"onnx::Resize",
+     "\"X\": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], \"roi\": \"numpy.array([0.1, 0.8], dtype='float32')\", \"sizes\": [4], "
+     "\"coordinate_transformation_mode\": \"tf_crop_and_resize\"",
+     "[0.0, 2.0, 3.0, 4.0]"},
     {"onnx::Resize", "\"X\": [1.0, 2.0], \"sizes\": [3], \"mode\": \"bicubic\"", "there is no mode 'bicubic'"},
     /* Symmetric places are: one of six is in the middle, of which the third element is the nearest from below. */
     {"onnx::Resize",
