@@ -27,7 +27,7 @@ struct alone_test {
 /* Called before main. */
 void alone_add(struct alone_test *test);
 /* Tells where a test failed and why (format: may be empty), and ends the process. */
-_Noreturn void alone_fail(const char *file, int line, const char *what, const char *format, ...);
+__attribute__((format(printf, 4, 5))) _Noreturn void alone_fail(const char *file, int line, const char *what, const char *format, ...);
 
 /* Ends a test that does not apply here. */
 _Noreturn void alone_skip(void);
