@@ -78,7 +78,7 @@ static bool check_type(struct mdf_call *call, const struct mdf_value *state, con
 
 bool mdf_body_take(struct mdf_call *call, struct mdf_value *target, struct mdf_value *own)
 {
-    bool is_lent = own->kind == MDF_KIND_TENSOR && own->rank == 0 && own->buffer == NULL;
+    bool is_lent = own->kind == MDF_KIND_TENSOR && own->length == 1 && own->buffer == NULL;
 
     if (!is_lent) {
         mdf_value_swap(target, own);

@@ -16,8 +16,8 @@ bool mdf_read_condition(struct mdf_call *call, const struct mdf_value *value, co
  * outputs of the call serve as a place aside. A state of a declared type keeps it. False with the error set. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states);
 
-/* `target` takes what a body yielded in a slot of its own. A number that looks at memory of somebody else, as those of a lowered
- * form in the body do, is copied: the form may go before the number. False with the error set. */
+/* `target` takes what a body yielded in a slot of its own. One number, of any rank, that looks at memory of somebody else, as those
+ * of a lowered form in the body do, is copied: the form may go before the number. False with the error set. */
 bool mdf_body_take(struct mdf_call *call, struct mdf_value *target, struct mdf_value *own);
 
 /* `slice` becomes number `index` of `whole` along `axis`: a view where the axis is the first, else a copy. False: out of memory.

@@ -590,3 +590,37 @@ Test(growth, a_list_and_a_stack_of_its_items)
     }
     engine_end(&engine);
 }
+
+/* An array of one number that a lowered Scan gives lies in its form until somebody takes it: a Loop goes on with it while the
+ * form is made anew, for another length of what it adds up. */
+Test(growth, a_state_outlives_the_form_that_made_it)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"21\", \"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {\"a\": "
+        "{\"default_value\": [0.5]}}, \"parameters\": {\"l\": "
+        "{\"function\": "
+        "\"onnx::Loop\", \"args\": {\"M\": 2, \"v_initial\": [\"a\"], \"body\": \"b\"}}}, \"output_ports\": {\"o\": "
+        "{\"value\": "
+        "\"l[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\", \"s\"]}, "
+        "\"nodes\": "
+        "{\"B\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"parameters\": {\"q\": {\"function\": \"onnx::Loop\", "
+        "\"args\": {\"M\": 1, \"cond\": \"bool(i)\", \"v_initial\": [], \"body\": \"zeros\"}}, \"r\": {\"function\": "
+        "\"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": [\"s\"], \"num_scan_inputs\": 1, \"body\": \"same\"}}}, "
+        "\"output_ports\": {\"t\": {\"value\": \"r\"}}}}}, \"zeros\": {\"metadata\": {\"inputs\": [\"j\", \"d\"], \"outputs\": "
+        "[\"d\", \"z\"]}, \"nodes\": {\"B\": {\"input_ports\": {\"j\": {}, \"d\": {}}, \"output_ports\": {\"z\": {\"value\": "
+        "\"0\"}}}}}, \"same\": {\"metadata\": {\"inputs\": [\"x\"], \"outputs\": [\"y\"]}, \"nodes\": {\"B\": {\"input_ports\": "
+        "{\"x\": {}}, \"parameters\": {\"total\": {\"function\": \"onnx::Scan\", \"args\": {\"initial_state_and_scan_inputs\": "
+        "[\"a\"], \"num_scan_inputs\": 1, \"body\": \"sum\"}}}, \"output_ports\": {\"y\": {\"value\": \"x\"}}}}}, \"sum\": "
+        "{\"metadata\": {\"inputs\": [\"v\"], \"outputs\": [\"w\"]}, \"nodes\": {\"B\": {\"input_ports\": {\"v\": {}}, "
+        "\"output_ports\": {\"w\": {\"value\": \"numpy.sum(q)\"}}}}}}}}";
+    struct engine engine;
+    char text[256];
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(engine_evaluate(&engine, 1), MDF_OK, "%s", engine.error.message);
+        write_results(engine.program, engine.state, text, sizeof text);
+        cr_expect_str_eq(text, "o [[0.5], [0.5]]", "evaluation %d", i);
+    }
+    engine_end(&engine);
+}
