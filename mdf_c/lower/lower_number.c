@@ -1,6 +1,7 @@
 /* lower_number.c - calls of kernels that compute Python's numbers, which run no loop over elements: one op each. Such a number is
  * float64, int64 or bool; where reals are float32 (mdf_options.float32) what is computed as float64 is rounded. */
 #include "functions/elements/element.h"
+#include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_run.h"
 
@@ -117,11 +118,58 @@ static mdf_lowered_id add_rounded(struct lowering *lowering, const struct trial 
     return id;
 }
 
+/* Whether a call is a power of Python's whole numbers, by one that never changes. */
+static bool is_whole_power(const struct lowering *lowering, const struct trial *trial, int64_t *exponent)
+{
+    size_t i;
+
+    if (mdf_element_of(trial->source->operator, trial->source->settings) != MDF_ELEMENT(power) || trial->n != 2 ||
+        trial->trace.n_calls != 0 || !is_number(&trial->results[0]) || trial->results[0].dtype != MDF_DTYPE_INT64) {
+        return false;
+    }
+    for (i = 0; i < 2; i++) {
+        if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i]) ||
+            mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f') {
+            return false;
+        }
+    }
+    return lowering_is_constant(lowering, trial->ids[1]) && mdf_value_to_int64(trial->effective[1], exponent) && *exponent >= 2 &&
+           *exponent < 64;
+}
+
+/* Such a power as products, so that one past 64 bits is none: what loops of elements leave of it is no result of Python's. */
+static mdf_lowered_id multiply_power(struct lowering *lowering, const struct trial *trial, int64_t exponent)
+{
+    mdf_lowered_id base = lowering_cast(lowering, trial->ids[0], MDF_DTYPE_INT64), product = MDF_LOWERED_NONE;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_MULTIPLY_EXACT, .dtype = MDF_DTYPE_INT64, .n_in = 2, .out = MDF_LOWERED_NONE};
+
+    while (base != MDF_LOWERED_NONE && exponent > 2) {
+        if ((exponent & 1) != 0) {
+            product =
+                product == MDF_LOWERED_NONE ? base : mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY_EXACT, false, product, base);
+        }
+        base = mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY_EXACT, false, base, base);
+        exponent >>= 1;
+    }
+    if (exponent == 2 && product != MDF_LOWERED_NONE) {
+        base = mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY_EXACT, false, base, base);
+    }
+    op.in[0] = base;
+    op.in[1] = product != MDF_LOWERED_NONE ? product : base;
+    return lowering_has_failed(lowering) ? MDF_LOWERED_NONE : lowering_add_element_op(lowering, op, &trial->results[0]);
+}
+
 bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     mdf_lowered_id id = MDF_LOWERED_NONE;
+    int64_t exponent;
 
+    if (is_whole_power(lowering, trial, &exponent)) {
+        *taken = true;
+        id = multiply_power(lowering, trial, exponent);
+        return id != MDF_LOWERED_NONE && lowering_bind(lowering, scope, trial->source->outputs[0], id);
+    }
     *taken = number_op(lowering, trial, &op);
     if (!*taken) {
         return !lowering_has_failed(lowering);

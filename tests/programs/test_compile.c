@@ -199,7 +199,6 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_attention.yaml --typed --trace -n 2",
         "tests/data/compile/grown_heads.yaml --typed --trace -n 2",
         "tests/data/compile/grown_from_none.yaml --typed --trace -n 2",
-        "tests/data/compile/grown_by_either.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
         "tests/data/compile/rows_made_there.yaml --typed --trace -n 2",

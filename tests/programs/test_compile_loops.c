@@ -282,3 +282,31 @@ Test(compile_loops, what_is_stored_once_is_made_once)
     cr_expect(strstr(output, "lowered") != NULL && strstr(output, "a mistake in the engine") == NULL, "%s", output);
     free(output);
 }
+
+/* What either branch of an If puts behind a state is put into its stack. */
+Test(compile_loops, branches_put_into_one_stack)
+{
+    char *output = compile_new_output();
+
+    cr_expect_eq(compile_run(output, "for way in --plain --compile; do CC=tests/random/cc_fast.sh $BUILD/mdf-run $way "
+                                     "tests/data/compile/grown_by_either.yaml --typed --trace -n 2 || exit 1; done | sort | "
+                                     "uniq -u | grep . && exit 1; true 2>&1"),
+                 0, "%s", output);
+    free(output);
+}
+
+/* Nor is a power of Python's whole numbers what a loop of elements leaves of it. */
+Test(compile_loops, powers_past_64_bits_are_none)
+{
+    char *output = compile_new_output();
+
+    compile_write_file("power.yaml", "m: {graphs: {g: {nodes: {A: {parameters: {p: {default_initial_value: 1, value: p + p}}, "
+                                     "output_ports: {o: {value: p ** 5}}}}}}}");
+    cr_expect_eq(
+        compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/power.yaml -n 12 2>&1", compile_folder), 0);
+    cr_expect(strstr(output, "\"o\": 1152921504606846976") != NULL, "%s", output);
+    cr_expect_eq(
+        compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/power.yaml -n 14 2>&1", compile_folder), 1);
+    cr_expect(strstr(output, "a whole number past 64 bits (compiled) (step 13)") != NULL, "%s", output);
+    free(output);
+}
