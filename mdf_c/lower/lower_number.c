@@ -118,8 +118,8 @@ static mdf_lowered_id add_rounded(struct lowering *lowering, const struct trial 
     return id;
 }
 
-/* Whether a call is a power of Python's whole numbers, by one that never changes. */
-static bool is_whole_power(const struct lowering *lowering, const struct trial *trial, int64_t *exponent)
+/* Whether a call is a power of Python's whole numbers. */
+static bool is_whole_power(const struct trial *trial)
 {
     size_t i;
 
@@ -133,6 +133,12 @@ static bool is_whole_power(const struct lowering *lowering, const struct trial *
             return false;
         }
     }
+    return true;
+}
+
+/* Whether it is by one that never changes, of which products can be made. */
+static bool has_constant_exponent(const struct lowering *lowering, const struct trial *trial, int64_t *exponent)
+{
     return lowering_is_constant(lowering, trial->ids[1]) && mdf_value_to_int64(trial->effective[1], exponent) && *exponent >= 2 &&
            *exponent < 64;
 }
@@ -159,16 +165,49 @@ static mdf_lowered_id multiply_power(struct lowering *lowering, const struct tri
     return lowering_has_failed(lowering) ? MDF_LOWERED_NONE : lowering_add_element_op(lowering, op, &trial->results[0]);
 }
 
+/* In front of a loop of elements, which leaves something else of a power past 64 bits: it is looked for among reals (no power of
+ * whole numbers is so close below 2^63 that it is rounded to that), and refused as a product that is as large. */
+static bool guard_power(struct lowering *lowering, const struct trial *trial)
+{
+    static const double zero = 0;
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_FUNCTION, .dtype = MDF_DTYPE_FLOAT64, .n_in = 2, .out = MDF_LOWERED_NONE};
+    struct mdf_value example = {0};
+    mdf_lowered_id real, is_large;
+    size_t i;
+
+    for (i = 0; i < 2; i++) {
+        op.in[i] = lowering_cast(lowering, trial->ids[i], MDF_DTYPE_FLOAT64);
+        if (op.in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    op.operator= trial->source->operator;
+    op.settings = trial->source->settings;
+    if (!lowering_function_rule(trial->source->operator, & op)) {
+        return lowering_fail(lowering, MDF_REFUSED_FAILING_CALL);
+    }
+    mdf_value_borrow_tensor(lowering->memory, &example, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &zero);
+    real = lowering_add_element_op(lowering, op, &example);
+    real = mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY, true, real, real);
+    is_large = mdf_term_compute(lowering, MDF_LOWERED_GREATER_EQUAL, true, real, mdf_term_real(lowering, 0x1p126));
+    return mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY_EXACT, false,
+                            mdf_term_choose(lowering, is_large, mdf_term_whole(lowering, 2), mdf_term_whole(lowering, 0)),
+                            mdf_term_whole(lowering, INT64_C(1) << 62)) != MDF_LOWERED_NONE;
+}
+
 bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
     mdf_lowered_id id = MDF_LOWERED_NONE;
     int64_t exponent;
 
-    if (is_whole_power(lowering, trial, &exponent)) {
+    if (is_whole_power(trial) && has_constant_exponent(lowering, trial, &exponent)) {
         *taken = true;
         id = multiply_power(lowering, trial, exponent);
         return id != MDF_LOWERED_NONE && lowering_bind(lowering, scope, trial->source->outputs[0], id);
+    }
+    if (lowering->is_for_source && is_whole_power(trial) && !guard_power(lowering, trial)) {
+        return false;
     }
     *taken = number_op(lowering, trial, &op);
     if (!*taken) {

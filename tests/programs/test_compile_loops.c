@@ -308,5 +308,13 @@ Test(compile_loops, powers_past_64_bits_are_none)
     cr_expect_eq(
         compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/power.yaml -n 14 2>&1", compile_folder), 1);
     cr_expect(strstr(output, "a whole number past 64 bits (compiled) (step 13)") != NULL, "%s", output);
+    compile_write_file("power.yaml", "m: {graphs: {g: {nodes: {A: {parameters: {p: {default_initial_value: 0, value: p + 1}}, "
+                                     "output_ports: {o: {value: (-2) ** p}}}}}}}");
+    cr_expect_eq(
+        compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/power.yaml -n 62 2>&1", compile_folder), 0);
+    cr_expect(strstr(output, "\"o\": 4611686018427387904") != NULL, "%s", output);
+    cr_expect_eq(
+        compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/power.yaml -n 64 2>&1", compile_folder), 1);
+    cr_expect(strstr(output, "a whole number past 64 bits (compiled)") != NULL, "%s", output);
     free(output);
 }
