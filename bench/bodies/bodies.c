@@ -740,3 +740,79 @@ BODY(gru)
         }
     }
 }
+
+BODY(addressing)
+{
+    enum { N = 32, D = 16, T = 500 };
+    STATE(float, memory, 0, N *D);
+    IN(float, keys, 1);
+    IN(float, erases, 2);
+    IN(float, adds, 3);
+    float *restrict rows = out[1];
+
+    for (int t = 0; t < T; t++) {
+        const float *restrict key = keys + t * D, *restrict erase = erases + t * D, *restrict add = adds + t * D;
+        float share[N], gone[D], size = 0, largest = -INFINITY, total = 0, *restrict row = rows + t * D;
+
+        for (int k = 0; k < D; k++) {
+            size += key[k] * key[k];
+            gone[k] = sigmoid(erase[k]);
+            row[k] = 0;
+        }
+        size = sqrtf(size);
+        for (int i = 0; i < N; i++) {
+            float product = 0, square = 0;
+
+#pragma omp simd reduction(+ : product, square)
+            for (int k = 0; k < D; k++) {
+                product += memory[i * D + k] * key[k];
+                square += memory[i * D + k] * memory[i * D + k];
+            }
+            share[i] = product / (sqrtf(square) * size + 1e-6f) * 5;
+            largest = MAX(largest, share[i]);
+        }
+        for (int i = 0; i < N; i++) {
+            share[i] = fast_exp(share[i] - largest);
+        }
+#pragma omp simd reduction(+ : total)
+        for (int i = 0; i < N; i++) {
+            total += share[i];
+        }
+        for (int i = 0; i < N; i++) {
+            float part = share[i] / total;
+
+            for (int k = 0; k < D; k++) {
+                row[k] += part * memory[i * D + k];
+                memory[i * D + k] = memory[i * D + k] * (1 - part * gone[k]) + part * add[k];
+            }
+        }
+    }
+}
+
+BODY(spikes)
+{
+    enum { N = 48, T = 500 };
+    IN(float, befores, 0);
+    IN(float, afters, 1);
+    float *restrict weights = out[0], *restrict trace = out[1], *restrict rows = out[2];
+
+    memcpy(weights, in[2], N * N * sizeof *weights);
+    memcpy(trace, in[3], N * sizeof *trace);
+    for (int t = 0; t < T; t++) {
+        const float *restrict before = befores + t * N, *restrict after = afters + t * N;
+        float row[N] = {0};
+
+        for (int j = 0; j < N; j++) {
+            trace[j] = trace[j] * 0.9f + before[j];
+        }
+        for (int j = 0; j < N; j++) {
+            float up = trace[j], down = before[j], *restrict line = weights + j * N;
+
+            for (int i = 0; i < N; i++) {
+                line[i] = MIN(MAX(line[i] + up * after[i] * 0.01f - down * after[i] * 0.0105f, 0.0f), 1.0f);
+                row[i] += down * line[i];
+            }
+        }
+        memcpy(rows + t * N, row, sizeof row);
+    }
+}

@@ -474,3 +474,31 @@ def gru(m):
     from_x, from_h, bias = (m.input(k, v * np.float32(0.2)) for k, v in dict(a=normal(32, 96), b=normal(32, 96), c=normal(96)).items())
     m.output(*m.scan(step, [m.input("h", zeros(32))], [m.input("x", normal(500, 32))]))
     return 500
+
+
+@body
+def addressing(m):
+    """A memory of 32 rows that is read, and written, where its rows have the angle of a key."""
+    def step(memory, key, erase, add):
+        sizes = m.Sqrt(m.sum(memory * memory, 1)) * m.Sqrt(m.sum(key * key, 0))
+        share = m.Softmax(memory @ key / (sizes + 1e-6) * 5.0, axis=0)
+        share_of_row = share[:, None]
+        return memory * (1.0 - share_of_row * m.Sigmoid(erase)) + share_of_row * add, share @ memory
+
+    t = 500
+    m.output(*m.scan(step, [m.input("memory", normal(32, 16))], [m.input(name, normal(t, 16)) for name in ("key", "erase", "add")]))
+    return t
+
+
+@body
+def spikes(m):
+    """48 by 48 weights that change where spikes meet traces of others, between bounds."""
+    def step(weights, trace, before, after):
+        trace = trace * 0.9 + before
+        weights = m.Clip(weights + trace[:, None] * after * 0.01 - before[:, None] * after * 0.0105, 0.0, 1.0)
+        return weights, trace, before @ weights
+
+    t = 500
+    rows = [m.input(name, (uniform(t, 48) < 0.2).astype("float32")) for name in ("before", "after")]
+    m.output(*m.scan(step, [m.input("weights", uniform(48, 48)), m.input("trace", zeros(48))], rows))
+    return t
