@@ -110,6 +110,7 @@ struct lowering {
     struct region *region;
     size_t n_either;                              /* values of either strength that there have been */
     size_t n_growing, n_lists;                    /* states of loops around; values that are a struct stacked_list */
+    size_t n_loop_tries;                          /* loops that were lowered once more, in another way */
     bool is_for_source;                           /* as in struct mdf_lowering_request */
     const struct mdf_lowering_request *request;   /* NULL: it is of another kind */
     bool draws;                                   /* some call does, random numbers */

@@ -624,3 +624,46 @@ Test(growth, a_state_outlives_the_form_that_made_it)
     }
     engine_end(&engine);
 }
+
+/* ------------------------------------------------------------------ loops in loops */
+
+#define LOOP_OF_LENGTHS(more, next)                                                                                          \
+    "{\"function\": \"onnx::Loop\", \"args\": {\"M\": 5, \"v_initial\": \"[numpy.ones(2)]\", \"body\": {\"nodes\": {\"b\": " \
+    "{\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"functions\": {" more                                             \
+    "\"p\": {\"function\": \"onnx::Pad\", \"args\": "                                                                        \
+    "{\"data\": \"s\", \"pads\": [0, 1]}}}, \"output_ports\": {\"go\": {\"value\": \"c\"}, \"t\": {\"value\": \"" next       \
+    "\"}}}}}}}"
+
+/* A loop with others in it, whose states all get longer: each can be lowered in several ways, but not each in all of those of the
+ * loops around it, which took minutes. */
+Test(growth, loops_in_loops_are_not_tried_without_end, .timeout = 40)
+{
+    enum { N_LEVELS = 4 };
+    struct mdf_text loops[N_LEVELS + 1], model;
+    struct mdf_memory memory;
+    struct engine engine;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_text_init(&model, &memory);
+    mdf_text_init(&loops[0], &memory);
+    mdf_text_append_string(&loops[0], LOOP_OF_LENGTHS("", "p * 0.5"));
+    for (size_t i = 1; i <= N_LEVELS; i++) {
+        mdf_text_init(&loops[i], &memory);
+        mdf_text_printf(&loops[i],
+                        LOOP_OF_LENGTHS("\"l\": %s, \"r\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"l\", "
+                                        "\"keepdims\": 1}}, ",
+                                        "p * 0.5 + r"),
+                        loops[i - 1].bytes);
+    }
+    mdf_text_printf(&model,
+                    "{\"m\": {\"onnx_opset_version\": \"16\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"functions\": {\"l\": "
+                    "%s}, \"output_ports\": {\"o\": {\"value\": \"l\"}}}}}}}}",
+                    loops[N_LEVELS].bytes);
+    cr_assert(engine_begin(&engine, model.bytes, NULL), "%s", engine.error.message);
+    cr_expect_eq(engine_evaluate(&engine, 3), MDF_OK, "%s", engine.error.message);
+    engine_end(&engine);
+    for (size_t i = 0; i <= N_LEVELS; i++) {
+        mdf_text_release(&loops[i]);
+    }
+    mdf_text_release(&model);
+}

@@ -263,7 +263,8 @@ static bool try_runs(struct loop *loop, const struct loop_bounds *bounds, size_t
         return true;
     }
     why = lowering->refusal;
-    if (why.reason != MDF_REFUSED_FAILING_CALL || bounds->n_runs <= 1 || !lowering_take_back(lowering, &attempt)) {
+    if (why.reason != MDF_REFUSED_FAILING_CALL || bounds->n_runs <= 1 || !loop_may_be_tried_again(lowering) ||
+        !lowering_take_back(lowering, &attempt)) {
         return false;
     }
     *loop = outside;
@@ -476,6 +477,9 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
             bounds.trip_count = bounds.condition = MDF_LOWERED_NONE;
             changes = true;
             continue;
+        }
+        if (!loop_may_be_tried_again(lowering)) {
+            return loop_refuse_state(&loop, changing);
         }
         if (!lower_growing_runs(&loop, &outside, &bounds, n_states, false, &changes)) {
             return false;

@@ -566,6 +566,12 @@ bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt
     return true;
 }
 
+bool loop_may_be_tried_again(struct lowering *lowering)
+{
+    lowering->n_loop_tries += lowering->n_loop_tries < MOST_TRIES;
+    return lowering->n_loop_tries < MOST_TRIES;
+}
+
 /* ------------------------------------------------------------------ runs before the loop */
 
 /* Whether plain evaluation lets a state change so. */

@@ -7,7 +7,7 @@
 #include "mdf_c/lower/lowering.h"
 
 /* So many runs may stand before a loop; so many are written out, where there is no loop. */
-enum { MOST_PEELED = 3, MOST_WRITTEN_OUT = 128 };
+enum { MOST_PEELED = 3, MOST_WRITTEN_OUT = 128, MOST_TRIES = 256 /* of all loops together */ };
 /* Of ONNX's Loop: where the states are among the inputs of the call and of the body, and among what the body yields. */
 enum { LOOP_FIRST_STATE = 2, LOOP_FIRST_YIELD = 1 };
 
@@ -95,6 +95,8 @@ struct lowering_attempt {
 bool lowering_begin_attempt(struct lowering *lowering, struct lowering_attempt *attempt);
 /* As if nothing had been tried; but memory that ran out stays so. False: it did. */
 bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt *attempt);
+/* Whether a loop may be lowered once more, in another way, which is counted: each time the loops in it are, too, in several ways. */
+bool loop_may_be_tried_again(struct lowering *lowering);
 
 /* --- lower_growth.c: a state that only grows, in place of loop_add_state; what it is after the loop. It fails where that is not
  * all that the body does with it. */

@@ -290,7 +290,8 @@ static bool lower_sequence(struct scan *scan)
             break;
         }
         lowering_restore_ops(lowering, counts);
-        if (scan->loop.n_peeled == MOST_PEELED || scan->trip_count != MDF_LOWERED_NONE || !peel(scan)) {
+        if (scan->loop.n_peeled == MOST_PEELED || scan->trip_count != MDF_LOWERED_NONE ||
+            !loop_may_be_tried_again(scan->loop.lowering) || !peel(scan)) {
             return loop_refuse_state(&loop, changing);
         }
     }
