@@ -255,8 +255,7 @@ Test(compile, source_is_clean)
     free(output);
 }
 
-/* Where conditions only count what each evaluation begins anew, its runs stand one behind the other: in graphs within nodes too.
- */
+/* Where conditions only count what each evaluation begins anew, runs stand one behind the other: in graphs within nodes too. */
 Test(compile, an_order_that_is_known_is_written_as_it_is)
 {
     char *output = compile_new_output();
