@@ -1,31 +1,24 @@
 /* vector_rows.c - see vector_rows.h. The compiler makes vectors of plain loops, once for each instruction set. */
 #include "functions/elements/vectors/vector_rows.h"
 
+#include "functions/elements/vectors/extreme.h"
 #include "mdf_c/base/processor.h"
 
 #include <math.h>
 #include <string.h>
 #if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#if defined(__x86_64__)
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
 #define WIDE 64
 #define NAME(x) x##_float32_avx512
 #define WIDENED(x) ((NAME(wide))_mm512_cvtps_pd((__m256)(x)))
-/* The instruction yields its second operand where one is NaN; where x is one, it is left out. */
-#define EXTREME(which, x, y) EXTREME_512(which, ps, __m512, x, y)
-#define EXTREME_512(which, kind, type, x, y)                                                                                    \
-    (NAME(part)) _mm512_mask_##which##_##kind((type)(x), _mm512_cmp_##kind##_mask((type)(x), (type)(x), _CMP_ORD_Q), (type)(x), \
-                                              (type)(y))
+#define EXTREME(which, x, y) (NAME(part)) MDF_EXTREME_512(which, ps, __m512, x, y)
 #define LOAD_REST(filled, from, n) (NAME(part)) _mm512_mask_loadu_ps((__m512)(filled), (__mmask16)((1u << (n)) - 1), from)
 #define ELEMENT float
 #include "functions/elements/vectors/vector_rows.inc"
 #define TARGET __attribute__((target("avx512f,avx512vl,avx512dq")))
 #define WIDE 64
 #define NAME(x) x##_float64_avx512
-#define EXTREME(which, x, y) EXTREME_512(which, pd, __m512d, x, y)
+#define EXTREME(which, x, y) (NAME(part)) MDF_EXTREME_512(which, pd, __m512d, x, y)
 #define LOAD_REST(filled, from, n) (NAME(part)) _mm512_mask_loadu_pd((__m512d)(filled), (__mmask8)((1u << (n)) - 1), from)
 #define ELEMENT double
 #include "functions/elements/vectors/vector_rows.inc"
@@ -33,16 +26,13 @@
 #define WIDE 32
 #define NAME(x) x##_float32_avx2
 #define WIDENED(x) ((NAME(wide))_mm256_cvtps_pd((__m128)(x)))
-#define EXTREME(which, x, y) EXTREME_256(which, ps, __m256, x, y)
-#define EXTREME_256(which, kind, type, x, y)                                                    \
-    (NAME(part)) _mm256_blendv_##kind(_mm256_##which##_##kind((type)(x), (type)(y)), (type)(x), \
-                                      _mm256_cmp_##kind((type)(x), (type)(x), _CMP_UNORD_Q))
+#define EXTREME(which, x, y) (NAME(part)) MDF_EXTREME_256(which, ps, __m256, x, y)
 #define ELEMENT float
 #include "functions/elements/vectors/vector_rows.inc"
 #define TARGET __attribute__((target("avx2")))
 #define WIDE 32
 #define NAME(x) x##_float64_avx2
-#define EXTREME(which, x, y) EXTREME_256(which, pd, __m256d, x, y)
+#define EXTREME(which, x, y) (NAME(part)) MDF_EXTREME_256(which, pd, __m256d, x, y)
 #define ELEMENT double
 #include "functions/elements/vectors/vector_rows.inc"
 #endif
