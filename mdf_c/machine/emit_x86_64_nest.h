@@ -20,7 +20,7 @@ enum {
     MOST_COPIES = 8,                         /* vectors side by side */
     MOST_TOTALS = 64,                        /* of a fold, at a time */
     MOST_TOTALS_IN_PAIRS = 32 * MOST_COPIES, /* that are joined as soon as two are there */
-    MOST_TURNED = 4,                         /* loads */
+    MOST_TOGETHER = 4,                       /* loads */
     MOST_HALVES = 16,                        /* of rows that are folded by halves again and again */
     MOST_NODES = 1500,
     MOST_POINTERS = 256,
@@ -89,11 +89,12 @@ struct nest_node {
     struct nest_place place;
     mdf_lowered_id constant; /* of NUMBER */
     uint32_t body;           /* of LOOP */
-    /* Of LOAD: the node that is emitted first of 2 or 4 which are loaded as rows and turned, and which follow each other;
-     * NO_NODE: it stands alone. That one has all of them, by their places in a row. */
-    uint32_t turned_with;
-    uint8_t n_turned;
-    uint32_t turned[MOST_TURNED];
+    /* Of LOAD: the node that is emitted first of those which are loaded together, and which follow each other: 2 or 4 that are
+     * loaded as rows and turned, or up to 4 by the same indices; NO_NODE: it stands alone. That one has all of them, those that
+     * are turned by their places in a row. */
+    uint32_t loaded_with;
+    uint8_t n_together;
+    uint32_t together[MOST_TOGETHER];
     /* Found for emission: */
     uint32_t at;          /* its number in the order of the code */
     uint32_t first, last; /* 2 * number, + 1 where it is written */
@@ -263,8 +264,8 @@ bool nest_find_places(struct nest_code *code);
 bool nest_is_loaded_again(const struct nest_node *node);
 /* Which operand a node's instruction may read from memory; SIZE_MAX: none. */
 size_t nest_memory_input(const struct nest_code *code, const struct nest_node *node);
-/* Whether a load is turned with its neighbours: where all of them have registers. */
-bool nest_is_turned(const struct nest_code *code, const struct nest_node *node);
+/* Whether a load is emitted with its neighbours: where all of them have registers. */
+bool nest_is_loaded_together(const struct nest_code *code, const struct nest_node *node);
 
 /* --- emit_x86_64_nest_moves.c */
 /* Whether a value without a register lies in memory as an instruction may read it, and there: in its slot, or where it is loaded
@@ -281,8 +282,10 @@ unsigned nest_vector_size(const struct nest_code *code, unsigned dtype);
 unsigned nest_widest_size(const struct nest_code *code);
 /* What a LOAD says, into a register; `index`: the register that has its index, if it has one. */
 void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index);
-/* The same for all that are turned with `first`. */
-void nest_load_turned(struct nest_code *code, const struct nest_node *first);
+/* The same for all that are loaded together with `first`. */
+void nest_load_together(struct nest_code *code, const struct nest_node *first, uint8_t index);
+/* Whether a load takes each lane's element from a place of its own, by one instruction for a whole vector. */
+bool nest_gathers(const struct nest_code *code, const struct nest_node *node);
 /* A mask of the lanes that count, to a register; rax and rcx change where they are MASKED. */
 void nest_load_mask(struct nest_code *code, unsigned active, unsigned size, uint8_t number);
 void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number);

@@ -39,7 +39,7 @@ static uint32_t add_node(struct nest_code *code, struct nest_node node, uint32_t
     }
     node.block = at;
     node.number = NO_REGISTER;
-    node.turned_with = NO_NODE;
+    node.loaded_with = NO_NODE;
     code->nodes[code->n_nodes] = node;
     block->nodes[block->n_nodes++] = (uint32_t)code->n_nodes;
     return (uint32_t)code->n_nodes++;

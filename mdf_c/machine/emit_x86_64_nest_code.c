@@ -581,15 +581,15 @@ static void emit_loop(struct nest_code *code, uint32_t body, char *memory)
 
 static void emit_load(struct nest_code *code, const struct nest_node *node)
 {
-    uint8_t target = target_register(code, node);
+    uint8_t target = target_register(code, node), index = NO_REGISTER;
 
-    if (nest_is_turned(code, node)) {
-        if (node->n_turned > 0) {
-            nest_load_turned(code, node);
+    if (nest_is_loaded_together(code, node)) {
+        if (node->n_together > 0) {
+            index = node->n_in > 0 ? operand_register(code, node, 0) : NO_REGISTER;
+            nest_load_together(code, node, index);
         }
     } else if ((node->last != node->first || node->n_in > 0) && !(node->is_spilled && nest_is_loaded_again(node))) {
-        uint8_t index = node->n_in > 0 ? operand_register(code, node, 0) : NO_REGISTER;
-
+        index = node->n_in > 0 ? operand_register(code, node, 0) : NO_REGISTER;
         nest_load(code, node, target, index);
         write_back(code, node, target);
     }

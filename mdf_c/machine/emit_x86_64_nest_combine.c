@@ -1,7 +1,8 @@
 /* emit_x86_64_nest_combine.c - see emit_x86_64_nest.h. What costs less together: where lanes are apart and several elements of
- * each lie side by side, as in a fold over short rows, they are loaded as rows and turned; a product that needs no rounding and
- * the sum that takes it are one instruction, and so is the choice of the smaller or the larger one of two reals, but that NaN is
- * looked for behind it, and what two neighbours store for a function that is called. The bits are the same. */
+ * each lie side by side, as in a fold over short rows, they are loaded as rows and turned; indices by which several tables are
+ * read are looked at once; a product that needs no rounding and the sum that takes it are one instruction, and so is the choice
+ * of the smaller or the larger one of two reals, but that NaN is looked for behind it, and what two neighbours store for a
+ * function that is called. The bits are the same. */
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 static bool may_turn(const struct nest_code *code, const struct nest_node *node)
 {
     return node->code == NODE_LOAD && code->nest->steps[node->step].kind == MDF_NEST_LOAD && node->n_in == 0 &&
-           node->place.kind == PLACE_LANES && !node->place.is_cell && !node->is_overwritten && node->turned_with == NO_NODE &&
+           node->place.kind == PLACE_LANES && !node->place.is_cell && !node->is_overwritten && node->loaded_with == NO_NODE &&
            code->shape.lanes > 1 && node->active == code->shape.lanes && mdf_dtype_size((mdf_dtype)node->dtype) >= 4;
 }
 
@@ -60,14 +61,14 @@ static void put_together(struct nest_code *code, struct nest_block *block, size_
     size_t k, from, to = at;
 
     for (k = 0; k < n; k++) {
-        code->nodes[row[k]].turned_with = block->nodes[at];
-        first->turned[k] = row[k];
+        code->nodes[row[k]].loaded_with = block->nodes[at];
+        first->together[k] = row[k];
     }
-    first->n_turned = (uint8_t)n;
+    first->n_together = (uint8_t)n;
     for (from = at + 1; from < block->n_nodes && to < at + n - 1; from++) {
         uint32_t number = block->nodes[from];
 
-        if (code->nodes[number].turned_with == block->nodes[at]) {
+        if (code->nodes[number].loaded_with == block->nodes[at]) {
             to++;
             memmove(&block->nodes[to + 1], &block->nodes[to], (from - to) * sizeof *block->nodes);
             block->nodes[to] = number;
@@ -75,9 +76,46 @@ static void put_together(struct nest_code *code, struct nest_block *block, size_
     }
 }
 
+/* Finds loads by the indices of node `i`, from tables of the same size. */
+static size_t find_gathers(const struct nest_code *code, const struct nest_block *block, uint32_t i, uint32_t *found)
+{
+    const struct nest_node *first = &code->nodes[i];
+    const struct mdf_nest_view *view = &code->nest->steps[first->step].view;
+    size_t n = 0, k;
+
+    for (k = 0; k < block->n_nodes && n < MOST_TOGETHER; k++) {
+        const struct nest_node *node = &code->nodes[block->nodes[k]];
+
+        if (nest_gathers(code, node) && node->loaded_with == NO_NODE && !node->is_overwritten && node->in[0] == first->in[0] &&
+            code->nest->steps[node->step].view.at_limit == view->at_limit &&
+            code->nest->steps[node->step].view.at_stride == view->at_stride &&
+            mdf_dtype_size((mdf_dtype)node->dtype) == mdf_dtype_size((mdf_dtype)first->dtype)) {
+            found[n++] = block->nodes[k];
+        }
+    }
+    return n;
+}
+
+static void join_gathers(struct nest_code *code, struct nest_block *block)
+{
+    uint32_t found[MOST_TOGETHER];
+    size_t at, n;
+
+    for (at = 0; at < block->n_nodes; at++) {
+        const struct nest_node *node = &code->nodes[block->nodes[at]];
+
+        n = nest_gathers(code, node) && node->loaded_with == NO_NODE && !node->is_overwritten
+                ? find_gathers(code, block, block->nodes[at], found)
+                : 0;
+        if (n > 1) {
+            put_together(code, block, at, n, found);
+        }
+    }
+}
+
 static bool turn_rows(struct nest_code *code, struct nest_block *block)
 {
-    uint32_t row[MOST_TURNED];
+    uint32_t row[MOST_TOGETHER];
     bool turns = false;
     size_t at, n;
 
@@ -302,6 +340,9 @@ bool nest_combine(struct nest_code *code)
 
     for (i = 0; i < code->n_blocks && code->shape.turns; i++) {
         turns = turn_rows(code, &code->blocks[i]) || turns;
+    }
+    for (i = 0; i < code->n_blocks; i++) {
+        join_gathers(code, &code->blocks[i]);
     }
     for (i = 0; i < code->n_nodes; i++) {
         change_factors(code, &code->nodes[i]);

@@ -244,15 +244,16 @@ static void load_lanes(struct nest_code *code, const struct nest_node *node, uin
     }
 }
 
-/* Whether a whole vector's elements, each from a place of its own, can be gathered by one instruction. */
-static bool can_gather(const struct nest_code *code, const struct nest_node *node)
+bool nest_gathers(const struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
     unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)node->dtype);
     int64_t scale = view->at_stride * (int64_t)size;
 
-    return node->active == lanes && (has_narrow_index(code, node) ? size == 4 && lanes <= 8 && lanes >= 4 : lanes == 4) &&
-           node->place.lane_bytes == 0 && !node->place.is_cell &&
+    return node->code == NODE_LOAD && node->n_in > 0 && nest_depends_on_lanes(code, view->at) &&
+           node->place.kind == PLACE_LANES && node->active == lanes &&
+           (has_narrow_index(code, node) ? size == 4 && lanes <= 8 && lanes >= 4 : lanes == 4) && node->place.lane_bytes == 0 &&
+           !node->place.is_cell &&
            (node->dtype == MDF_DTYPE_FLOAT32 || node->dtype == MDF_DTYPE_INT32 || node->dtype == MDF_DTYPE_FLOAT64 ||
             node->dtype == MDF_DTYPE_INT64) &&
            (scale == 1 || scale == 2 || scale == 4 || scale == 8);
@@ -279,18 +280,25 @@ static const struct index_codes wide_codes = {.broadcast = VECTOR_BROADCAST_8,
                                               .gather_4 = VECTOR_GATHER_4,
                                               .gather_8 = VECTOR_GATHER_8};
 
-/* The elements at the indices of a register, where these are neighbours: a vector as any other. Else it goes to a label. */
-static void load_neighbours(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index,
-                            machine_label apart)
+/* Loads by the same indices, to registers. */
+struct gathered {
+    const struct nest_node *nodes[MOST_TOGETHER];
+    uint8_t numbers[MOST_TOGETHER];
+    size_t n;
+};
+
+/* The elements at the indices of a register, where these are neighbours: vectors as any other. Else it goes to a label. */
+static void load_neighbours(struct nest_code *code, const struct gathered *gathered, uint8_t index, machine_label apart)
 {
     static const uint64_t wide_ahead[4] = {0, 1, 2, 3}, narrow_ahead[4] = {UINT64_C(1) << 32, UINT64_C(3) << 32 | 2,
                                                                            UINT64_C(5) << 32 | 4, UINT64_C(7) << 32 | 6};
-    bool is_narrow = has_narrow_index(code, node);
+    const struct nest_node *first = gathered->nodes[0];
+    bool is_narrow = has_narrow_index(code, first);
     const struct index_codes *codes = is_narrow ? &narrow_codes : &wide_codes;
     struct assembler *assembler = nest_assembler(code);
-    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)first->dtype);
     unsigned index_bytes = lanes * (is_narrow ? 4 : 8);
-    struct machine_operand operand = operand_at(code, &node->place, 0);
+    size_t k;
 
     assemble_vector(assembler, codes->broadcast, index_bytes, SCRATCH_REAL, 0, in_register(index));
     assemble_vector(assembler, codes->add, index_bytes, SCRATCH_REAL, SCRATCH_REAL,
@@ -301,27 +309,32 @@ static void load_neighbours(struct nest_code *code, const struct nest_node *node
     assemble_jump_if(assembler, IF_NOT_EQUAL, apart);
     assemble_vector(assembler, codes->to_general, 16, index, 0, in_register(RAX)); /* below 0: above all limits, of 4 bytes too */
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX),
-                         (int32_t)(code->nest->steps[node->step].view.at_limit - lanes));
+                         (int32_t)(code->nest->steps[first->step].view.at_limit - lanes));
     assemble_jump_if(assembler, IF_ABOVE, apart);
-    operand.index = RAX;
-    operand.scale = (uint8_t)size;
-    assemble_vector(assembler, VECTOR_LOAD, size * lanes, number, 0, operand);
+    for (k = 0; k < gathered->n; k++) {
+        struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
+
+        operand.index = RAX;
+        operand.scale = (uint8_t)size;
+        assemble_vector(assembler, VECTOR_LOAD, size * lanes, gathered->numbers[k], 0, operand);
+    }
 }
 
 /* The elements at the indices of a register; where one is not there, it bails out. */
-static void gather(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index)
+static void gather(struct nest_code *code, const struct gathered *gathered, uint8_t index)
 {
-    const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
-    bool is_narrow = has_narrow_index(code, node);
+    const struct nest_node *first = gathered->nodes[0];
+    const struct mdf_nest_view *view = &code->nest->steps[first->step].view;
+    bool is_narrow = has_narrow_index(code, first);
     const struct index_codes *codes = is_narrow ? &narrow_codes : &wide_codes;
     struct assembler *assembler = nest_assembler(code);
-    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)node->dtype);
+    unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)first->dtype);
     unsigned index_size = is_narrow ? 4 : 8, bytes = lanes * index_size;
-    struct machine_operand operand;
     machine_label apart = new_label(assembler), done = new_label(assembler);
+    size_t k;
 
     if (view->at_stride == 1 && view->at_limit >= lanes && view->at_limit <= INT32_MAX) {
-        load_neighbours(code, node, number, index, apart);
+        load_neighbours(code, gathered, index, apart);
         assemble_jump(assembler, done);
     }
     bind_label(assembler, apart);
@@ -337,12 +350,16 @@ static void gather(struct nest_code *code, const struct nest_node *node, uint8_t
     assemble_vector(assembler, codes->signs, bytes, RAX, 0, in_register(SECOND_SCRATCH_REAL));
     assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
     assemble_jump_if(assembler, IF_NOT_EQUAL, code->emission->bail_out);
-    operand = operand_at(code, &node->place, 0);
-    operand.index = SCRATCH_REAL;
-    operand.scale = (uint8_t)(view->at_stride * (int64_t)size);
-    assemble_vector(assembler, VECTOR_EQUAL_INTS, bytes, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL,
-                    in_register(SECOND_SCRATCH_REAL));
-    assemble_vector(assembler, size == 4 ? codes->gather_4 : codes->gather_8, bytes, number, SECOND_SCRATCH_REAL, operand);
+    for (k = 0; k < gathered->n; k++) {
+        struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
+
+        operand.index = SCRATCH_REAL;
+        operand.scale = (uint8_t)(view->at_stride * (int64_t)size);
+        assemble_vector(assembler, VECTOR_EQUAL_INTS, bytes, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL,
+                        in_register(SECOND_SCRATCH_REAL));
+        assemble_vector(assembler, size == 4 ? codes->gather_4 : codes->gather_8, bytes, gathered->numbers[k],
+                        SECOND_SCRATCH_REAL, operand);
+    }
     bind_label(assembler, done);
 }
 
@@ -381,8 +398,8 @@ void nest_load(struct nest_code *code, const struct nest_node *node, uint8_t num
         load_spread(code, node, number, node->n_in > 0);
     } else if (node->place.kind == PLACE_ROW) {
         load_row(code, node, number, node->n_in > 0);
-    } else if (is_varied && can_gather(code, node)) {
-        gather(code, node, number, index);
+    } else if (nest_gathers(code, node)) {
+        gather(code, &(const struct gathered){.nodes = {node}, .numbers = {number}, .n = 1}, index);
     } else {
         load_lanes(code, node, number, is_varied ? index : NO_REGISTER, node->n_in > 0);
     }
@@ -446,19 +463,19 @@ static void load_four(struct nest_code *code, const struct nest_node *node, unsi
     interleave_pairs(code, size, SCRATCH_REAL, to[3], to[2], to[3]);
 }
 
-void nest_load_turned(struct nest_code *code, const struct nest_node *first)
+static void load_turned(struct nest_code *code, const struct nest_node *first)
 {
-    const struct nest_node *node = &code->nodes[first->turned[0]];
+    const struct nest_node *node = &code->nodes[first->together[0]];
     struct assembler *assembler = nest_assembler(code);
     bool is_wide = mdf_dtype_size((mdf_dtype)node->dtype) == 8;
     unsigned size = nest_vector_size(code, node->dtype);
-    uint8_t to[MOST_TURNED];
+    uint8_t to[MOST_TOGETHER];
     size_t i;
 
-    for (i = 0; i < first->n_turned; i++) {
-        to[i] = code->nodes[first->turned[i]].number;
+    for (i = 0; i < first->n_together; i++) {
+        to[i] = code->nodes[first->together[i]].number;
     }
-    if (first->n_turned == 4) {
+    if (first->n_together == 4) {
         load_four(code, node, size, to);
         return;
     }
@@ -470,6 +487,22 @@ void nest_load_turned(struct nest_code *code, const struct nest_node *first)
         assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, size, to[0], SCRATCH_REAL, in_register(to[1]), 0x88);
         assemble_vector_with_number(assembler, VECTOR_SHUFFLE_FLOATS, size, to[1], SCRATCH_REAL, in_register(to[1]), 0xDD);
     }
+}
+
+void nest_load_together(struct nest_code *code, const struct nest_node *first, uint8_t index)
+{
+    struct gathered gathered = {.n = first->n_together};
+    size_t i;
+
+    if (index == NO_REGISTER) {
+        load_turned(code, first);
+        return;
+    }
+    for (i = 0; i < gathered.n; i++) {
+        gathered.nodes[i] = &code->nodes[first->together[i]];
+        gathered.numbers[i] = gathered.nodes[i]->number;
+    }
+    gather(code, &gathered, index);
 }
 
 void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_t number)

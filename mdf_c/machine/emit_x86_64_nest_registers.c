@@ -147,14 +147,14 @@ bool nest_is_loaded_again(const struct nest_node *node)
            (node->code == NODE_LOAD && node->n_in == 0 && node->place.kind != PLACE_LANES && !node->is_overwritten);
 }
 
-bool nest_is_turned(const struct nest_code *code, const struct nest_node *node)
+bool nest_is_loaded_together(const struct nest_code *code, const struct nest_node *node)
 {
-    const struct nest_node *first = node->turned_with != NO_NODE ? &code->nodes[node->turned_with] : node;
+    const struct nest_node *first = node->loaded_with != NO_NODE ? &code->nodes[node->loaded_with] : node;
     size_t i;
 
-    for (i = 0; i < first->n_turned && code->nodes[first->turned[i]].number != NO_REGISTER; i++) {
+    for (i = 0; i < first->n_together && code->nodes[first->together[i]].number != NO_REGISTER; i++) {
     }
-    return first->n_turned > 0 && i == first->n_turned;
+    return first->n_together > 0 && i == first->n_together;
 }
 
 static void spill(struct nest_node *node)
@@ -340,8 +340,8 @@ static bool is_slow(const struct mdf_nest_step *step)
 /* Of an element from each of several lanes that are apart. */
 static double lanes_cost(const struct nest_code *code, const struct nest_node *node)
 {
-    if (nest_is_turned(code, node)) {
-        return nest_vector_size(code, node->dtype) == 32 ? 4 : 3;
+    if (nest_is_loaded_together(code, node)) {
+        return node->n_in > 0 ? 4 * node->active : nest_vector_size(code, node->dtype) == 32 ? 4 : 3;
     }
     return 2 * node->active * (node->n_in > 0 ? 3 : 1);
 }
