@@ -229,6 +229,8 @@ MDF_API size_t mdf_value_length(const mdf_value *value);
 MDF_API const mdf_value *mdf_value_item(const mdf_value *value, size_t index);
 /* Key of entry number `index` of an object; NULL otherwise. */
 MDF_API const char *mdf_value_key(const mdf_value *value, size_t index);
+/* Whether an object, or each item of a list that is not empty, has these keys, in this order, and no others. */
+MDF_API bool mdf_value_has_keys(const mdf_value *value, const char *const *keys, size_t n);
 /* Of a list of objects with the same keys in the same order, whose entries are numbers of one type without axes (onnx::ZipMap
  * makes such): this type, and the numbers, those of one object after those of the other, in `numbers`, which is NULL or has
  * `size_bytes` bytes. False for any other value, and where there is less room. */

@@ -179,6 +179,21 @@ const char *mdf_value_key(const mdf_value *value, size_t index)
     return mdf_value_to_string(&mdf_value_items(value)[2 * index]);
 }
 
+bool mdf_value_has_keys(const mdf_value *value, const char *const *keys, size_t n)
+{
+    bool is_list = mdf_value_kind(value) == MDF_KIND_LIST, has_all = true;
+    const struct mdf_value *objects = is_list ? mdf_value_items(value) : value;
+    size_t n_objects = is_list ? value->length : 1;
+
+    for (size_t k = 0; k < n_objects && has_all; k++) {
+        has_all = mdf_value_kind(&objects[k]) == MDF_KIND_DICT && objects[k].length == n && (keys != NULL || n == 0);
+        for (size_t i = 0; has_all && i < n; i++) {
+            has_all = keys[i] != NULL && strcmp(mdf_value_key(&objects[k], i), keys[i]) == 0;
+        }
+    }
+    return n_objects > 0 && has_all;
+}
+
 /* Whether an object's keys are those of `first`, in their order, and its entries numbers of that type without axes. */
 static bool is_row(const struct mdf_value *object, const struct mdf_value *first, unsigned dtype)
 {

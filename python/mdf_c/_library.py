@@ -159,6 +159,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_value_length": (c_size_t, c_void_p),
     "mdf_value_item": (c_void_p, c_void_p, c_size_t),
     "mdf_value_key": (c_char_p, c_void_p, c_size_t),
+    "mdf_value_has_keys": (c_bool, c_void_p, POINTER(c_char_p), c_size_t),
     "mdf_value_table": (c_bool, c_void_p, POINTER(c_int), c_void_p, c_size_t),
     "mdf_value_new_none": (c_void_p, _ERROR),
     "mdf_value_new_tensor": (c_void_p, POINTER(Tensor), _ERROR),

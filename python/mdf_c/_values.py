@@ -407,22 +407,21 @@ def _key(pointer: int, index: int) -> str:
 
 
 # Without types of arguments, which cost more than the calls: they are C's already.
-_length_of, _item_of, _key_of, _read_table = lib["mdf_value_length"], lib["mdf_value_item"], lib["mdf_value_key"], lib["mdf_value_table"]
-_length_of.restype, _read_table.restype = ctypes.c_size_t, ctypes.c_bool
-_item_of.restype, _key_of.restype = ctypes.c_void_p, ctypes.c_char_p
-_FIRST = ctypes.c_size_t(0)
+_length_of, _has_keys, _read_table = lib["mdf_value_length"], lib["mdf_value_has_keys"], lib["mdf_value_table"]
+_length_of.restype, _has_keys.restype, _read_table.restype = ctypes.c_size_t, ctypes.c_bool, ctypes.c_bool
 
 
 class _Table:
     """Lists of objects that have the same keys and hold numbers of one type, taken at once."""
 
-    __slots__ = ("_cells", "_dtype", "_key", "_keys", "_length", "_number", "_numbered_keys", "_read", "_size", "_size_bytes")
+    __slots__ = ("_cells", "_dtype", "_key", "_keys", "_length", "_number", "_read", "_size", "_size_bytes", "_texts")
 
     def __init__(self, pointer: int, length: int, number: ctypes.c_int, dtype: Any, key: Callable[[str], Any]) -> None:
         first = lib.mdf_value_item(pointer, 0)
         self._length, self._number, self._dtype = length, number.value, dtype
-        self._numbered_keys = [(ctypes.c_size_t(i), lib.mdf_value_key(first, i)) for i in range(lib.mdf_value_length(first))]
-        self._key, self._keys = key, [key(text.decode(errors="replace")) for _, text in self._numbered_keys]
+        texts = [lib.mdf_value_key(first, i) for i in range(lib.mdf_value_length(first))]
+        self._texts = (ctypes.c_char_p * len(texts))(*texts), ctypes.c_size_t(len(texts))
+        self._key, self._keys = key, [key(text.decode(errors="replace")) for text in texts]
         self._size = length * len(self._keys)
         self._size_bytes = ctypes.c_size_t(self._size * dtype.itemsize)
         self._read = number, ctypes.byref(number)
@@ -442,13 +441,12 @@ class _Table:
         """Whether it is such a list; the numbers are those of it then."""
         number, to_number = self._read
         value = ctypes.c_void_p(pointer)
-        if _length_of(value) != self._length or not _read_table(value, to_number, ctypes.c_void_p(address_of(numbers)), self._size_bytes):
-            return False
-        first = ctypes.c_void_p(_item_of(value, _FIRST))
-        for i, key in self._numbered_keys:
-            if _key_of(first, i) != key:
-                return False
-        return number.value == self._number  # as many keys: else there would be no room for the numbers, or no such key
+        return (
+            _length_of(value) == self._length
+            and _has_keys(value, *self._texts)
+            and _read_table(value, to_number, ctypes.c_void_p(address_of(numbers)), self._size_bytes)
+            and number.value == self._number
+        )
 
     def rows(self, numbers: np.ndarray) -> list[dict[Any, np.ndarray]]:
         """The objects that hold these numbers."""

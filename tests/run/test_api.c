@@ -166,11 +166,14 @@ Test(api, tables)
     rows[2] = mdf_value_new_dict(turned, (const mdf_value *const *)numbers, 2, NULL);
     list = mdf_value_new_list((const mdf_value *const *)rows, 2, NULL);
     cr_assert(mdf_value_table(list, &dtype, NULL, 0) && dtype == MDF_DTYPE_INT64);
+    cr_expect(mdf_value_has_keys(list, keys, 2) && mdf_value_has_keys(rows[2], turned, 2));
+    cr_expect(!mdf_value_has_keys(list, turned, 2) && !mdf_value_has_keys(list, keys, 1) && !mdf_value_has_keys(numbers[0], keys, 2));
     cr_expect(!mdf_value_table(list, &dtype, found, sizeof found - 1));
     cr_assert(mdf_value_table(list, &dtype, found, sizeof found));
     cr_expect(found[0] == 1 && found[1] == 2 && found[2] == 2 && found[3] == 3);
     mdf_value_free(list);
     list = mdf_value_new_list((const mdf_value *const *)rows, 3, NULL);
+    cr_expect(!mdf_value_has_keys(list, keys, 2));
     cr_expect(!mdf_value_table(list, &dtype, NULL, 0), "the keys stand in another order");
     mdf_value_free(list);
     mdf_value_free(rows[2]);

@@ -162,6 +162,7 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_value_length, IS_ZERO, 1, 1, P(0, g->dict))                                                                        \
     ASKS(mdf_value_item, IS_NULL, 1, 1, P(0, g->dict), 0)                                                                       \
     ASKS(mdf_value_key, IS_NULL, 1, 1, P(0, g->dict), 0)                                                                        \
+    ASKS(mdf_value_has_keys, IS_FALSE, 2, 2, P(0, g->dict), P(1, g->names), 1)                                                  \
     ASKS(mdf_value_table, IS_FALSE, 2, 3, P(0, g->list), P(1, &g->found.dtype), P(2, g->text), sizeof g->text)                  \
     MAKES(mdf_value_new_none, 0, 1, ERROR(0))                                                                                   \
     MAKES(mdf_value_new_tensor, 1, 2, P(0, &g->tensor), ERROR(1))                                                               \
