@@ -72,6 +72,13 @@ static unsigned widest_type(const struct mdf_lowered *lowered, const struct mdf_
     return 4;
 }
 
+/* Whether a fold along an axis takes what is behind its lanes one by one, and has lanes. */
+static bool takes_rest_in_turn(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold, size_t axis)
+{
+    return fold->order == MDF_NEST_WITH_REST && fold->level == axis && nest->steps[fold->in[0]].level == axis + 1 &&
+           nest->extents[axis] >= fold->lanes && !(nest->is_open && nest->open_axis == axis);
+}
+
 /* How many lanes, of `most`, an axis can have; 1: it makes no vectors, as the order of a fold would not be kept. */
 static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned most)
 {
@@ -83,7 +90,8 @@ static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, uns
         if (step->kind != MDF_NEST_FOLD || axis < step->level || axis >= nest->steps[step->in[0]].level || nest_is_free(step)) {
             continue;
         }
-        if (nest_finds_index(step) || step->lanes < 4 || (nest_has_parts(step) && nest->extents[axis] % step->lanes != 0)) {
+        if (nest_finds_index(step) || step->lanes < 4 ||
+            (nest_has_parts(step) && nest->extents[axis] % step->lanes != 0 && !takes_rest_in_turn(nest, step, axis))) {
             return 1;
         }
         most = step->lanes < most ? step->lanes : most;
@@ -228,8 +236,21 @@ static bool moves_most(const struct mdf_lowered_nest *nest, size_t axis)
     return n_moves > n_computed && !mdf_nest_is_folded(nest, axis);
 }
 
+/* Whether folds along an axis leave nothing that would go to some of the lanes. */
+static bool takes_whole_vectors(const struct mdf_lowered_nest *nest, size_t axis, unsigned rest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && rest != 0; i++) {
+        if (mdf_nest_folds_axis(nest, i, axis) && !takes_rest_in_turn(nest, &nest->steps[i], axis)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How many lanes vectors of 64 bytes along an axis have; 0: there are none, or no instructions for them. What is left of the axis
- * is moved by one instruction, and folds leave nothing. */
+ * is moved by one instruction. */
 static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
 {
     unsigned lanes = 64 / width, rest = (unsigned)(nest->extents[axis] % lanes);
@@ -237,7 +258,8 @@ static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, u
     size_t i;
 
     if (!mdf_has_avx512() || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 || (rest != 0 && moves_most(nest, axis)) ||
-        (mdf_nest_is_folded(nest, axis) && (is_open || rest != 0 || most_lanes(nest, axis, lanes) < lanes))) {
+        (mdf_nest_is_folded(nest, axis) &&
+         (is_open || !takes_whole_vectors(nest, axis, rest) || most_lanes(nest, axis, lanes) < lanes))) {
         return 0;
     }
     for (i = 0; i < nest->n_steps && has_widest_form(nest, &nest->steps[i], axis, lanes); i++) {

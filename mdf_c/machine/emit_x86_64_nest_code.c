@@ -300,6 +300,25 @@ static void emit_take_product(struct nest_code *code, const struct nest_node *no
     assemble_vector(assembler, VECTOR_ADD_PRODUCT, size, target, factor, other);
 }
 
+/* They lie in memory for it. */
+static void take_in_turn(struct nest_code *code, const struct nest_node *node)
+{
+    struct assembler *assembler = nest_assembler(code);
+    bool is_narrow = node->dtype == MDF_DTYPE_FLOAT32;
+    unsigned operation = code->nest->steps[node->step].fold == MDF_NEST_SUM ? VECTOR_ADD : VECTOR_MULTIPLY, lane;
+    uint8_t total = operand_register(code, node, 0);
+    struct machine_operand element = nest_slot(node);
+
+    assemble_vector(assembler, VECTOR_STORE, nest_vector_size(code, node->dtype), operand_register(code, node, 1), 0, element);
+    for (lane = 0; lane < node->active; lane++) {
+        assemble_vector(assembler, operation | (is_narrow ? OF_FLOAT : OF_DOUBLE), 16, total, total, element);
+        element.displacement += is_narrow ? 4 : 8;
+    }
+    assemble_vector(assembler, is_narrow ? VECTOR_BROADCAST_4 : VECTOR_BROADCAST_8, nest_widest_size(code), total, 0,
+                    in_register(total));
+    write_back(code, &code->nodes[node->in[0]], total);
+}
+
 static void take(struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
@@ -308,6 +327,10 @@ static void take(struct nest_code *code, const struct nest_node *node)
 
     if (node->n_in == 4) {
         take_index(code, node);
+        return;
+    }
+    if (node->is_in_turn) {
+        take_in_turn(code, node);
         return;
     }
     total = operand_register(code, node, 0);

@@ -146,7 +146,7 @@ static bool is_sum(const struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
 
-    return node->n_in == 2 && node->dtype == MDF_DTYPE_FLOAT64 &&
+    return node->n_in == 2 && !node->is_in_turn && node->dtype == MDF_DTYPE_FLOAT64 &&
            (step->kind == MDF_NEST_FOLD ? (node->code == NODE_TAKE || node->code == NODE_ELEMENT) && step->fold == MDF_NEST_SUM
                                         : node->code == NODE_ELEMENT && step->code == MDF_LOWERED_ADD);
 }

@@ -1,6 +1,7 @@
 /* emit_x86_64_nest_folds.c - see emit_x86_64_nest.h. Writes out what folds do: totals that begin, take elements and are joined,
  * in the orders of nest.h. For those besides lanes a long row is cut into halves, and these again, until there are parts that are
- * short enough; a part is folded in lanes, and with it the halves that it completes are joined. */
+ * short enough; a part is folded in lanes, and with it the halves that it completes are joined. What is behind the lanes of a row
+ * that has a rest is taken one by one by what they have become. */
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 /* ------------------------------------------------------------------ parts of rows */
@@ -168,12 +169,12 @@ static bool is_in_rest(struct nest_code *code, size_t i, size_t copy)
     const struct mdf_nest_step *step = &code->nest->steps[i];
     size_t at = (size_t)code->offsets[step->level], first, n;
 
-    if (!nest_has_parts(step) || nest_folds_lanes(code, i)) {
+    if (!nest_has_parts(step) || (nest_folds_lanes(code, i) && step->order != MDF_NEST_WITH_REST)) {
         return false;
     }
     n = count_in_lanes(code->nest, step, at, &first);
     if (n > 0 && at == first + n) {
-        join_totals(code, i, copy);
+        join_totals(code, i, nest_folds_lanes(code, i) ? 0 : copy);
     }
     return at >= first + n;
 }
@@ -237,7 +238,7 @@ static void take_in_pairs(struct nest_code *code, size_t i, size_t copy, uint32_
 void nest_take_element(struct nest_code *code, size_t i, size_t copy)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
-    bool is_across = nest_folds_lanes(code, i);
+    bool is_across = nest_folds_lanes(code, i), is_rest;
     size_t n = count_totals(code, i), first_axis = step->level, which;
     uint32_t element = nest_value_of(code, step->in[0]);
 
@@ -252,10 +253,19 @@ void nest_take_element(struct nest_code *code, size_t i, size_t copy)
     if (!nest_is_free(step)) { /* there may be fewer totals than lanes, which are numbered as if there were all */
         which %= is_across ? step->lanes / code->shape.lanes : count_turns(code, i);
     }
-    which = is_in_rest(code, i, copy) ? 0 : which % n;
+    is_rest = is_in_rest(code, i, copy);
+    which = is_rest ? 0 : which % n;
     which += is_across || step->level <= code->shape.vector_axis ? 0 : copy * n;
     if (nest_finds_index(step)) {
         take_index(code, i, which, element, copy + 1 == nest_count_copies(code, nest_operand_level(code, i)));
+    } else if (is_across && is_rest) {
+        nest_add_node(code, (struct nest_node){.code = NODE_TAKE,
+                                               .step = (uint8_t)i,
+                                               .dtype = step->operand_dtype,
+                                               .n_in = 2,
+                                               .in = {code->steps[i].totals[0], element},
+                                               .active = (uint8_t)code->active,
+                                               .is_in_turn = true});
     } else {
         take(code, i, code->steps[i].totals[which], element, is_across);
     }

@@ -77,7 +77,7 @@ size_t nest_memory_input(const struct nest_code *code, const struct nest_node *n
         return SIZE_MAX;
     }
     if (node->code == NODE_TAKE) {
-        return node->n_in < 4 && step->fold <= MDF_NEST_PRODUCT ? node->n_in - 1u : SIZE_MAX;
+        return node->n_in < 4 && step->fold <= MDF_NEST_PRODUCT && !node->is_in_turn ? node->n_in - 1u : SIZE_MAX;
     }
     if (node->code != NODE_ELEMENT) {
         return SIZE_MAX;
@@ -284,7 +284,7 @@ static void give_slots(struct nest_code *code)
     for (i = 0; i < code->n_nodes; i++) {
         struct nest_node *node = &code->nodes[i];
 
-        if (node->is_spilled && !nest_is_loaded_again(node)) {
+        if ((node->is_spilled && !nest_is_loaded_again(node)) || node->is_in_turn) {
             node->slot = code->n_slots++;
         }
     }
@@ -367,7 +367,7 @@ static double node_cost(const struct nest_code *code, const struct nest_node *no
         if (step->kind == MDF_NEST_ELEMENT) {
             return is_slow(step) ? 10 : 1;
         }
-        return nest_finds_index(step) ? 7 : step->fold >= MDF_NEST_MAXIMUM ? 3 : 1;
+        return node->is_in_turn ? 2 + node->active : nest_finds_index(step) ? 7 : step->fold >= MDF_NEST_MAXIMUM ? 3 : 1;
     case NODE_JOIN:
         return 12;
     case NODE_CALL:
@@ -410,7 +410,7 @@ static double block_cost(const struct nest_code *code, uint32_t block)
         for (j = 0; j < code->blocks[block].n_nodes; j++) {
             const struct nest_node *other = &code->nodes[code->blocks[block].nodes[j]];
 
-            chain += other->code == NODE_TAKE && other->in[0] == node->in[0] ? 8 : 0;
+            chain += other->code == NODE_TAKE && other->in[0] == node->in[0] ? (other->is_in_turn ? 8 * other->active : 8) : 0;
         }
         longest = chain > longest ? chain : longest;
     }

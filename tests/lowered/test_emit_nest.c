@@ -582,8 +582,9 @@ Test(emit_nest, random_nests_of_floats)
 /* ------------------------------------------------------------------ folds of short rows */
 
 /* Rows of `width` elements of an array with `gap` more between them, and what is folded of each: the elements, or the products of
- * their casts with themselves. */
-static void make_rows(struct generator *generator, mdf_dtype dtype, size_t n_rows, size_t width, size_t gap, bool is_squared)
+ * their casts with themselves; in 32 lanes with a rest, or in any order. */
+static void make_rows(struct generator *generator, mdf_dtype dtype, size_t n_rows, size_t width, size_t gap, bool is_squared,
+                      bool has_rest)
 {
     struct build *build = &generator->build;
     mdf_dtype folded = is_squared && is_real(dtype) ? MDF_DTYPE_FLOAT64 : dtype;
@@ -611,10 +612,14 @@ static void make_rows(struct generator *generator, mdf_dtype dtype, size_t n_row
     square.in[0] = square.in[1] = last;
     fold.in[0] = is_squared ? build_nest_step(build, generator->nest, square) : last;
     fold.operand_dtype = (uint8_t)folded;
-    fold.fold = (uint8_t)draw(generator, N_MDF_NEST_FOLDS);
+    fold.fold = (uint8_t)draw(generator, has_rest ? MDF_NEST_PRODUCT + 1 : N_MDF_NEST_FOLDS);
     fold.dtype = fold.fold >= MDF_NEST_FIRST_MAXIMUM ? MDF_DTYPE_INT64 : (uint8_t)folded;
-    fold.lanes = fold.fold < MDF_NEST_FIRST_MAXIMUM && draw(generator, 2) == 0 ? 8 : 1;
-    draw_order(generator, &fold);
+    fold.lanes = has_rest ? 32 : fold.fold < MDF_NEST_FIRST_MAXIMUM && draw(generator, 2) == 0 ? 8 : 1;
+    if (has_rest) {
+        fold.order = MDF_NEST_WITH_REST;
+    } else {
+        draw_order(generator, &fold);
+    }
     add_store(generator, build_nest_step(build, generator->nest, fold));
 }
 
@@ -630,7 +635,7 @@ Test(emit_nest, folds_of_short_rows)
         for (width = 0; width < COUNT(widths); width++) {
             for (n = 0; n < 2 * COUNT(rows); n++) {
                 begin_seed(&generator, ++seed, false);
-                make_rows(&generator, dtypes[type], rows[n / 2], widths[width], draw(&generator, 3), n % 2 == 1);
+                make_rows(&generator, dtypes[type], rows[n / 2], widths[width], draw(&generator, 3), n % 2 == 1, false);
                 check_built(&generator, seed);
             }
         }
@@ -695,7 +700,25 @@ Test(emit_nest, folds_of_long_rows)
         for (n_rows = 2; n_rows < 12; n_rows++) {
             begin_seed(&generator, ++seed, false);
             make_rows(&generator, n_rows % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, n_rows, widths[width], 0,
-                      draw(&generator, 2) == 0);
+                      draw(&generator, 2) == 0, false);
+            check_built(&generator, seed);
+        }
+    }
+}
+
+/* Lanes along rows, whose rest is taken one by one. */
+Test(emit_nest, folds_of_rows_with_a_rest)
+{
+    static const size_t widths[] = {32, 33, 34, 36, 40, 47, 48, 50, 56, 63, 65, 72, 80, 95, 100, 127, 161, 200, 301};
+    static struct generator generator;
+    uint64_t seed = 9000;
+    size_t width, n_rows;
+
+    for (width = 0; width < COUNT(widths); width++) {
+        for (n_rows = 2; n_rows < 8; n_rows++) {
+            begin_seed(&generator, ++seed, false);
+            make_rows(&generator, n_rows % 2 == 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, n_rows, widths[width],
+                      draw(&generator, 3), draw(&generator, 3) == 0, true);
             check_built(&generator, seed);
         }
     }
@@ -713,7 +736,7 @@ static double worth_of_runs(size_t n_runs)
     struct mdf_code_price price;
 
     begin_seed(&generator, 1, false);
-    make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true);
+    make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true, false);
     build_finish(&generator.build);
     loop.body = generator.build.lowered->region;
     __real_mdf_code_price(&whole, &price);
@@ -737,7 +760,7 @@ Test(emit_nest, code_is_made_in_time)
     struct mdf_lowered *lowered;
 
     begin_seed(&generator, 1, false);
-    make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true);
+    make_rows(&generator, MDF_DTYPE_FLOAT32, 33, 9, 0, true, false);
     build_finish(&generator.build);
     lowered = generator.build.lowered;
     cr_expect_eq(mdf_lowered_run_in_time(lowered), MDF_LOWERED_DONE);
