@@ -107,7 +107,7 @@ Test(machine_dumps, sums_in_front_of_calls)
 /* Whether four indices are neighbours (compare with 15) is found once for all tables that are read by them. */
 Test(machine_dumps, tables_read_by_the_same_indices)
 {
-    const char *model = "tests/data/dumps/tables.yaml";
+    const char *model = "tests/data/dumps/same_indices.yaml";
     size_t n = count_bytes(model, "83 f8 0f");
 
     cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_INT64) || n == 4, "%zu", n);
