@@ -267,7 +267,8 @@ MDF_API size_t mdf_onnx_operator_form(const char *name, int opset, char *text, s
 
 /* What becomes of the condition that the body of a Loop yields where the Loop has no condition input. */
 typedef enum mdf_loop_condition {
-    MDF_LOOP_CONDITION_UNSAID,   /* as STANDARD; a warning where it matters: the condition is not known to be always true */
+    MDF_LOOP_CONDITION_UNSAID,   /* as STANDARD, with a warning where it matters: the condition is not known to be always true; as OBEY
+                                    where there is no trip count either, and nothing else would end the loop */
     MDF_LOOP_CONDITION_STANDARD, /* it is ignored, as ONNX's text has it */
     MDF_LOOP_CONDITION_OBEY      /* the loop ends where it is false, as in ONNX Runtime */
 } mdf_loop_condition;

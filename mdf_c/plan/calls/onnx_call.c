@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { LOOP_CONDITION = 1 }; /* number of Loop's input */
+enum { LOOP_TRIP_COUNT, LOOP_CONDITION }; /* numbers of Loop's inputs */
 
 /* A call while its parts are found. */
 struct call_builder {
@@ -394,14 +394,11 @@ static bool lacks_condition(const struct call_builder *builder, const struct bod
 }
 
 /* The condition that a Loop lacks becomes one that is true, so that what its body yields decides. */
-static bool obey_body(struct call_builder *builder, const struct body_request *request)
+static bool give_condition(struct call_builder *builder)
 {
     struct mdf_value yes = {0};
     mdf_operand *operands = builder->operands.items;
 
-    if (builder->target->compiler->loop_condition != MDF_LOOP_CONDITION_OBEY || !lacks_condition(builder, request)) {
-        return true;
-    }
     if (!mdf_value_make_bool(builder->target->compiler->memory, &yes, true)) {
         compile_out_of_memory(builder->target->compiler);
         return false;
@@ -411,19 +408,32 @@ static bool obey_body(struct call_builder *builder, const struct body_request *r
     return operands[LOOP_CONDITION] != MDF_NO_OPERAND;
 }
 
-/* ONNX's text says that such a condition is ignored, ONNX Runtime goes by it. */
-static void warn_of_condition(struct call_builder *builder, const struct body_request *request)
+static bool obey_body(struct call_builder *builder, const struct body_request *request)
+{
+    return builder->target->compiler->loop_condition != MDF_LOOP_CONDITION_OBEY || !lacks_condition(builder, request) ||
+           give_condition(builder);
+}
+
+/* Of a condition that the body yields where the Loop has none: ONNX's text says that it is ignored, ONNX Runtime goes by it. Without
+ * a trip count nothing else could end the loop: it is gone by. */
+static bool settle_condition(struct call_builder *builder, const struct body_request *request)
 {
     const struct unit *unit = builder->target->unit;
 
-    if (builder->target->compiler->n_taken == 0 &&
-        builder->target->compiler->loop_condition == MDF_LOOP_CONDITION_UNSAID && lacks_condition(builder, request) &&
-        !loop_goes_on(unit, ((struct mdf_code **)unit->bodies.items)[unit->bodies.n - 1])) {
+    if (builder->target->compiler->loop_condition != MDF_LOOP_CONDITION_UNSAID || !lacks_condition(builder, request) ||
+        loop_goes_on(unit, ((struct mdf_code **)unit->bodies.items)[unit->bodies.n - 1])) {
+        return true;
+    }
+    if (((const mdf_operand *)builder->operands.items)[LOOP_TRIP_COUNT] == MDF_NO_OPERAND) {
+        return give_condition(builder);
+    }
+    if (builder->target->compiler->n_taken == 0) {
         compile_warning(builder->target->compiler,
                         "the loop has no condition input, but its body yields a condition that may be false: it is ignored, as the "
                         "ONNX standard says, where ONNX Runtime obeys it; give the loop the condition input true, or say which is "
                         "meant: --loop-condition standard or obey (loop_condition)");
     }
+    return true;
 }
 
 static bool add_bodies(struct call_builder *builder)
@@ -449,8 +459,7 @@ static bool add_bodies(struct call_builder *builder)
             return false;
         }
     }
-    warn_of_condition(builder, &request);
-    return true;
+    return settle_condition(builder, &request);
 }
 
 /* ------------------------------------------------------------------ outputs */

@@ -396,6 +396,10 @@ def containers():
          ({"m": np.int64(2), "c": np.bool_(True), "x": X}, {"y": np.tile(X, 4)}))
     endless = node("Loop", ["", "", "x"], ["y"], body=body)
     runs("loop_endless", model([endless], [value("x")], [value("y")]), ({"x": X}, "never ends"))
+    body = graph([node("Less", ["i", "n"], ["d"]), node("Add", ["s", "s"], ["t"])],
+                 [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t")])
+    runs("loop_by_yield", model([node("Loop", ["", "", "x"], ["y"], body=body)], [value("n", T.INT64, []), value("x")], [value("y")]),
+         *(({"n": np.int64(n), "x": X}, {"y": X * 2.0 ** (n + 1)}) for n in (0, 3)))
 
 
 # ------------------------------------------------------------------ bodies and functions
