@@ -99,7 +99,7 @@ static bool read_meanings(struct mdf_call *call, struct meanings *meanings)
 
     *meanings =
         (struct meanings){.default_integer = settings->default_int64,
-                          .default_real = settings->default_float == settings->default_float ? settings->default_float : 0,
+                          .default_real = settings->default_float,
                           .default_string = settings->default_string != NULL ? settings->default_string : ""};
     if (value != NULL && mdf_value_is_tensor(value)) {
         meanings->dtype = (mdf_dtype)value->dtype;

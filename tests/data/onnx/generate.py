@@ -349,6 +349,9 @@ def machines():
         runs(f"ml_normalizer_{norm}", model([node("Normalizer", ["x"], ["y"], norm=norm, **ml)], [value("x")], [value("y")], imports=imports),
              ({"x": x}, {"y": x / by[:, None]}))
     squares = x * x
+    runs("ml_label_encoder_nan", model([node("LabelEncoder", ["x"], ["y"], keys_int64s=[3, 5], values_floats=[1.5, 2.5], default_float=float("nan"), **ml)],
+                                       [value("x", T.INT64)], [value("y")], imports=imports),
+         ({"x": np.array([5, 4, 3])}, {"y": np.float32([2.5, np.nan, 1.5])}))
     runs("ml_normalizer_L2", model([node("Normalizer", ["x"], ["y"], norm="L2", **ml)], [value("x")], [value("y")], imports=imports),
          ({"x": x}, {"y": np.copysign(np.sqrt(squares / (squares[:, 0] + squares[:, 1] + squares[:, 2])[:, None]), x)}))
 
