@@ -379,7 +379,7 @@ static struct two_classes find_two_classes(const struct old_settings *settings, 
                                            enum mdf_post_transform transform)
 {
     const struct mdf_ints *classes = &settings->share_targets;
-    struct two_classes two = {.binary = n_classes <= 2 && classes->n > 0, .only = classes->n > 0 ? (size_t)classes->items[0] : 0};
+    struct two_classes two = {.binary = n_classes == 2 && classes->n > 0, .only = classes->n > 0 ? (size_t)classes->items[0] : 0};
 
     for (size_t i = 1; two.binary && i < classes->n; i++) {
         two.binary = classes->items[i] == classes->items[0];
@@ -387,6 +387,12 @@ static struct two_classes find_two_classes(const struct old_settings *settings, 
     two.left_to_1 =
         two.binary && (transform == MDF_POST_PROBIT || (transform == MDF_POST_NONE && can_be_probabilities(settings)));
     return two;
+}
+
+/* The score of the only class there is stays as it is, but for PROBIT, as in ONNX Runtime. */
+static enum mdf_post_transform transform_of(size_t n_classes, enum mdf_post_transform transform)
+{
+    return n_classes == 1 && transform != MDF_POST_PROBIT ? MDF_POST_NONE : transform;
 }
 
 static void finish_row(const double *targets, size_t n_classes, const struct two_classes *two, enum mdf_post_transform transform,
@@ -422,6 +428,7 @@ static bool classifier(struct mdf_call *call)
     targets = run_old(&workspace, MDF_TREE_SUM, n_classes, &n_rows);
     two = targets != NULL ? find_two_classes(settings, n_classes, transform) : two;
     n_scores = two.binary ? 2 : n_classes;
+    transform = transform_of(n_classes, transform);
     scores = targets == NULL ? NULL
                              : mdf_workspace_output(&workspace, 1, MDF_DTYPE_FLOAT32, 2,
                                                     (const int64_t[2]){(int64_t)n_rows, (int64_t)n_scores});
@@ -433,8 +440,7 @@ static bool classifier(struct mdf_call *call)
         double *of_row = scores + row * n_scores;
 
         finish_row(targets + row * n_classes, n_classes, &two, transform, of_row);
-        classes[row] =
-            mdf_largest_of(of_row, (int64_t)n_scores) - (n_classes == 1 && two.binary); /* the one label is the second */
+        classes[row] = n_classes > 1 ? mdf_largest_of(of_row, (int64_t)n_scores) : targets[row] > 0 ? 0 : -1;
     }
     return mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
 }
@@ -642,6 +648,10 @@ static bool plan_classifier(struct mdf_call *call, struct mdf_routine_plan *plan
     plan->function = "tree_classes";
     if (settings->labels.strings.items != NULL || !plan_old(call, MDF_TREE_SUM, n, n, plan)) {
         return false;
+    }
+    plan->whole[6] = (int64_t)transform_of(n, (enum mdf_post_transform)plan->whole[6]);
+    if (n == 1 && plan->whole[6] != MDF_POST_NONE) {
+        return false; /* the label is that of the score before */
     }
     two = find_two_classes(settings, n, (enum mdf_post_transform)plan->whole[6]);
     if (two.binary) {

@@ -55,6 +55,19 @@ static const struct {
      "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
      "\"class_weights\": [0.25, 0.75], \"classlabels_int64s\": [4, 7]",
      "f[1]", "[[0.75, 0.25], [0.25, 0.75]]"},
+    /* The only class there is has one score, which stays as it is. */
+    {"15", "ai.onnx.ml::TreeEnsembleClassifier",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
+     "\"class_weights\": [0.25, 1.0], \"classlabels_int64s\": [4], \"post_transform\": \"LOGISTIC\"",
+     "f[0]", "[4, 4]"},
+    {"15", "ai.onnx.ml::TreeEnsembleClassifier",
+     "\"X\": [[0.0], [2.0]], \"nodes_treeids\": [0, 0, 0], \"nodes_nodeids\": [0, 1, 2], \"nodes_featureids\": [0, 0, 0], "
+     "\"nodes_modes\": [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], \"nodes_values\": [1.0, 0.0, 0.0], \"nodes_truenodeids\": [1, 0, "
+     "0], \"nodes_falsenodeids\": [2, 0, 0], \"class_treeids\": [0, 0], \"class_nodeids\": [1, 2], \"class_ids\": [0, 0], "
+     "\"class_weights\": [0.25, 1.0], \"classlabels_int64s\": [4], \"post_transform\": \"LOGISTIC\"",
+     "f[1]", "[[0.25], [1.0]]"},
     /* The label is that of the largest sum; a transform makes of two of them what is not a number. */
     {"15", "ai.onnx.ml::LinearClassifier",
      "\"X\": [[1.0], [2.0]], \"coefficients\": [0.5, 2.0, -3.0], \"intercepts\": [0.0, 0.0, 0.0], \"classlabels_ints\": [7, 8, "
