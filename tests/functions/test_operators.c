@@ -107,6 +107,9 @@ static const struct {
      "\"X\": [[[[1.0, 2.0]]]], \"grid\": [[[[Infinity, NaN]]]], \"padding_mode\": \"reflection\", \"mode\": "
      "\"nearest\"",
      "[[[[1.0]]]]"},
+    {"onnx::GridSample", /* at a border each of four neighbours is brought inside, not the point between them */
+     "\"X\": [[[[1.0, 2.0]]]], \"grid\": [[[[1.0, 0.0], [0.5, 0.0]]]], \"padding_mode\": \"border\", \"mode\": \"cubic\"",
+     "[[[[2.09375, 2.0]]]]"},
     {"onnx::GridSample", "\"X\": [[[1.0, 2.0]]], \"grid\": [[[[0.0, 0.0]]]]", "does not fit X"},
     {"onnx::GridSample", "\"X\": [[[[]]]], \"grid\": [[[[0.0, 0.0]]]]", "X has no elements to sample"},
     {"onnx::Resize", "\"X\": [[]], \"sizes\": [1, 3]", "an axis of 0 elements can not be resized to 3"},

@@ -100,7 +100,7 @@ static struct taps grid_taps(double coordinate, int64_t size, const struct grid_
     double margin = options->align_corners ? 0 : 0.5;
     struct taps taps = {.n = 1, .place = {(int64_t)rint(point)}, .weight = {1}};
 
-    if (options->padding == BORDER && (point < -margin || point > (double)(size - 1) + margin)) {
+    if (options->padding == BORDER && options->n_taps < 4 && (point < -margin || point > (double)(size - 1) + margin)) {
         point = point < 0 ? 0 : (double)(size - 1); /* a point outside has the value at the border */
     }
     if (options->n_taps > 1) {
