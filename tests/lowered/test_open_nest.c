@@ -34,8 +34,8 @@ struct growth {
 
 static char how[TEXT_SIZE]; /* what explain says of the last run */
 
-/* Some evaluations, by the end of which all is lowered that can be; the plain way needs one. The rows that the state has, then; whether all of the loop is
- * lowered. */
+/* Some evaluations, by the end of which all is lowered that can be; the plain way needs one. The rows that the state has, then;
+ * whether all of the loop is lowered. */
 static const void *run(struct engine *engine, const char *model, bool plain, size_t *n_bytes, bool *is_lowered)
 {
     const mdf_options options = {.plain = plain};
@@ -430,4 +430,48 @@ Test(open_nest, what_was_taken_back_is_looked_at_again)
     mdf_explain(engine.state, how, sizeof how);
     cr_expect_null(strstr(how, "a mistake in the engine"), "%s", how);
     engine_end(&engine);
+}
+
+/* Pieces that begin and end where a state says have other lengths in each run: what the state becomes tells so. */
+Test(open_nest, a_state_says_where_pieces_end)
+{
+    static const char *const files[] = {"tests/data/onnx/loop_pieces.onnx", "tests/data/onnx/loop_listed_pieces.onnx"};
+    static const int64_t ends[][4] = {{0, 2, 3, 6}, {0, 2, 3, 6}, {0, 2, 3, 6}, {1, 5, 5, 6}, {1, 5, 5, 6}};
+    const float w[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    const int64_t n = 3;
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        mdf_error error = {0};
+        mdf_model *model = mdf_model_load_file(files[i], &error);
+        mdf_program *program = mdf_compile(model, NULL, &error);
+        mdf_state *state = mdf_state_new(program, &error);
+        mdf_tensor rows;
+
+        cr_assert_not_null(state, "%s", error.message);
+        for (size_t step = 0; step < sizeof ends / sizeof *ends; step++) {
+            const mdf_tensor all = {.dtype = MDF_DTYPE_FLOAT32, .rank = 2, .shape = (const int64_t[]){6, 2}, .data = w};
+            const mdf_tensor places = {.dtype = MDF_DTYPE_INT64, .rank = 1, .shape = (const int64_t[]){4}, .data = ends[step]};
+            const mdf_tensor count = {.dtype = MDF_DTYPE_INT64, .data = &n};
+
+            cr_assert_eq(mdf_set_input(state, "w", &all, &error), MDF_OK, "%s", error.message);
+            cr_assert_eq(mdf_set_input(state, "ends", &places, &error), MDF_OK, "%s", error.message);
+            cr_assert_eq(mdf_set_input(state, "m", &count, &error), MDF_OK, "%s", error.message);
+            cr_assert_eq(mdf_evaluate(state, NAN, &error), MDF_OK, "%s", error.message);
+            cr_assert(mdf_value_tensor(mdf_result_at(state, 0), &rows));
+            cr_assert(rows.rank == 3 && rows.shape[0] == 3 && rows.shape[1] == 1 && rows.shape[2] == 2);
+            for (size_t k = 0; k < 6; k++) {
+                float sum = 0;
+
+                for (int64_t row = ends[step][k / 2]; row < ends[step][k / 2 + 1]; row++) {
+                    sum += w[2 * row + (int64_t)(k % 2)];
+                }
+                cr_expect_eq(((const float *)rows.data)[k], sum, "%s: step %zu, %zu", files[i], step, k);
+            }
+        }
+        mdf_explain(state, how, sizeof how);
+        cr_expect(strstr(how, "': lowered") != NULL && strstr(how, "step by step") == NULL, "%s: %s", files[i], how);
+        mdf_state_free(state);
+        mdf_program_free(program);
+        mdf_model_free(model);
+    }
 }

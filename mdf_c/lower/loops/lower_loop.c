@@ -3,6 +3,7 @@
 #include "mdf_c/lower/terms.h"
 
 #include "functions/control/stack.h"
+#include "functions/kernel/move.h"
 
 #include <string.h>
 
@@ -356,6 +357,79 @@ static bool has_other_shape(const struct mdf_value *next, const struct mdf_value
            next->rank <= MDF_INLINE_RANK && !mdf_value_has_shape_of(next, state);
 }
 
+/* The code of a body, in that of the one around it; NULL: that is around the loop. */
+struct inner_code {
+    const struct mdf_code *code;
+    const struct inner_code *outer;
+};
+
+/* Whether an operand may be another value in each run. */
+static bool may_change(const struct inner_code *inner, mdf_operand operand)
+{
+    while (operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE && inner->outer != NULL) {
+        operand = inner->code->captures[MDF_OPERAND_INDEX(operand)];
+        inner = inner->outer;
+    }
+    return operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT;
+}
+
+/* Whether something in the body is as long as a number says that may change. */
+static bool cuts_by_numbers(const struct inner_code *inner)
+{
+    const struct mdf_code *code = inner->code;
+    size_t i, j;
+
+    for (i = 0; i < code->n_calls; i++) {
+        const struct mdf_code_call *call = &code->calls[i];
+
+        for (j = 1; call->operator->move != NULL && call->operator->move->cuts && j<call->n_inputs; j++) {
+            if (may_change(inner, call->inputs[j])) {
+                return true;
+            }
+        }
+    }
+    for (i = 0; i < code->n_bodies; i++) {
+        const struct inner_code body = {code->bodies[i], inner};
+
+        if (cuts_by_numbers(&body)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A few whole numbers that become others. */
+static bool has_moved(const struct mdf_value *next, const struct mdf_value *state)
+{
+    enum { MOST_NUMBERS = 8 };
+
+    return next->kind == MDF_KIND_TENSOR && state->kind == MDF_KIND_TENSOR && next->length <= MOST_NUMBERS &&
+           mdf_dtype_kind((mdf_dtype)state->dtype) == 'i' && mdf_value_has_form_of(next, state) &&
+           !mdf_elements_same((mdf_dtype)state->dtype, next->data, state->data, state->length);
+}
+
+/* Notes in `outside` which states are numbers that lengths may go by, after the body has been gone through. */
+static bool mark_moves(struct loop *outside, const struct loop *loop, size_t n_states, bool *any)
+{
+    struct lowering *lowering = outside->lowering;
+    const struct inner_code body = {loop->body, NULL};
+    bool *moves = mdf_arena_array(&lowering->scratch, n_states, sizeof *moves), cuts = cuts_by_numbers(&body);
+    size_t i;
+
+    outside->next = mdf_arena_array(&lowering->scratch, n_states, sizeof *outside->next);
+    if (moves == NULL || outside->next == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    *any = false;
+    for (i = 0; cuts && i < n_states; i++) {
+        outside->next[i] = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
+        moves[i] = has_moved(outside->next[i], lowering_example(lowering, outside->initial[i]));
+        *any = *any || moves[i];
+    }
+    outside->moves = moves;
+    return true;
+}
+
 /* The same once more, where states that were found to change only grow, or (`opens`) are left to calls in any shape; else
  * *changes stays true, and nothing of it is there. */
 static bool lower_growing_runs(struct loop *loop, const struct loop *outside, const struct loop_bounds *bounds, size_t n_states,
@@ -392,6 +466,17 @@ static bool lower_growing_runs(struct loop *loop, const struct loop *outside, co
     *changes = true;
     loop->grown = lowering->refusal.reason == MDF_REFUSED_GROWN ? lowering->refusal : loop->grown;
     return lowering_take_back(lowering, &attempt);
+}
+
+/* The same, of states that only grow: also with numbers as they were, where these becoming others did not help. */
+static bool lower_grown(struct loop *loop, struct loop *outside, const struct loop_bounds *bounds, size_t n_states, bool moves,
+                        bool *changes)
+{
+    if (!lower_growing_runs(loop, outside, bounds, n_states, false, changes) || !*changes || !moves) {
+        return !lowering_has_failed(outside->lowering);
+    }
+    memset(outside->moves, 0, n_states * sizeof *outside->moves);
+    return lower_growing_runs(loop, outside, bounds, n_states, false, changes);
 }
 
 /* Whether all states that change do nothing but change their shapes: lower_growing_runs may leave these open. */
@@ -444,7 +529,7 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
     struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop, first;
     size_t *first_counts = lowering_count_ops(lowering);
     struct loop_bounds bounds, first_bounds;
-    bool changes = true;
+    bool changes = true, moves = false;
 
     if (!loop_read_bounds(&outside, &bounds) || !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) ||
         !mark_lists(&outside, n_states) || first_counts == NULL) {
@@ -461,27 +546,42 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
     }
     memcpy(first.initial, outside.initial, n_states * sizeof *first.initial);
     while (changes && (outside.n_peeled == 0 || bounds.n_runs > 0)) {
-        size_t *counts = lowering_count_ops(lowering), n_growing = lowering->n_growing;
+        struct lowering_attempt attempt;
 
         loop = outside;
-        if (counts == NULL || !try_runs(&loop, &bounds, n_states, &n_counted, &changes, &changing)) {
+        if (!lowering_begin_attempt(lowering, &attempt)) {
             return false;
         }
-        if (!changes && n_counted == SIZE_MAX) {
+        if (!try_runs(&loop, &bounds, n_states, &n_counted, &changes, &changing)) {
+            if (!moves || loop_may_be_written_out(lowering) || !lowering_take_back(lowering, &attempt)) {
+                return false;
+            }
+            memset(outside.moves, 0, n_states * sizeof *outside.moves);
+            moves = false;
+            continue;
+        }
+        if (outside.moves == NULL && bounds.n_runs > 1 && !mark_moves(&outside, &loop, n_states, &moves)) {
+            return false;
+        }
+        if (!changes && n_counted == SIZE_MAX && (!moves || loop.moves != NULL || !loop_may_be_tried_again(lowering))) {
             break;
         }
-        lowering->n_growing = n_growing;
-        lowering_restore_ops(lowering, counts);
+        lowering->n_growing = attempt.n_growing;
+        lowering_restore_ops(lowering, attempt.counts);
         if (n_counted != SIZE_MAX) { /* once more, for so many runs */
             bounds.n_runs = n_counted;
             bounds.trip_count = bounds.condition = MDF_LOWERED_NONE;
             changes = true;
             continue;
         }
+        if (!changes) { /* once more, with what the numbers become */
+            changes = true;
+            continue;
+        }
         if (!loop_may_be_tried_again(lowering)) {
             return loop_refuse_state(&loop, changing);
         }
-        if (!lower_growing_runs(&loop, &outside, &bounds, n_states, false, &changes)) {
+        if (!lower_grown(&loop, &outside, &bounds, n_states, moves, &changes)) {
             return false;
         }
         if (!changes) {
@@ -506,6 +606,8 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
         if (!loop_peel(&outside, &bounds, n_states)) {
             return loop_refuse_state(&loop, changing);
         }
+        outside.moves = NULL;
+        moves = false;
     }
     return (outside.n_peeled == 0 || loop_join_runs(&outside, n_states, bounds.n_runs, NULL)) && loop_bind_results(&outside);
 }

@@ -148,6 +148,7 @@ bool loop_hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand f
 bool loop_add_state(struct loop *loop, size_t i, size_t formal)
 {
     struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+    bool has_other;
 
     loop->stays[i] = lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_TENSOR &&
                      loop_hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]);
@@ -163,7 +164,8 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
     loop->numbers[loop->result->n_states++] = i;
     state->initial = loop->initial[i];
     state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
-    return (loop->opens == NULL || !loop->opens[i] || state->parameter == MDF_LOWERED_NONE ||
+    has_other = (loop->opens != NULL && loop->opens[i]) || (loop->moves != NULL && loop->moves[i]);
+    return (!has_other || state->parameter == MDF_LOWERED_NONE ||
             lowering_open(loop->lowering, state->parameter, loop->next[i])) &&
            lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal], loop_show_state(loop, i, state->parameter));
 }

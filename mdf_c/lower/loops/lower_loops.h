@@ -19,7 +19,8 @@ struct loop {
     const struct mdf_code *body;
     const bool *grows;             /* of each state: it is taken as one that only grows; NULL: none is */
     const bool *opens;             /* of each state: it is taken as one whose shape changes; NULL: none is */
-    const struct mdf_value **next; /* of each that grows or is open: an example of what it is in the second run; of lists: NULL */
+    bool *moves;                   /* of each state: whole numbers, others in the second run, which lengths may go by; NULL: not known */
+    const struct mdf_value **next; /* of each of these: an example of what it is in the second run; of lists: NULL */
     size_t *numbers;               /* of each state that is carried: which one of the model's it is */
     struct mdf_lowered_loop *result;
     struct region region;

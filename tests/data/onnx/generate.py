@@ -398,6 +398,28 @@ def containers():
     runs("loop_grows", model([node("Loop", ["m", "c", "x"], ["y"], body=body)], [value("m", T.INT64, []), value("c", T.BOOL, []), value("x")], [value("y")]),
          ({"m": np.int64(2), "c": np.bool_(True), "x": X}, {"y": np.tile(X, 4)}))
     endless = node("Loop", ["", "", "x"], ["y"], body=body)
+    # Rows of pieces of an array that begin and end where a state says, as PyTorch writes embedding_bag: stacked, and as a sequence.
+    none = graph([node("Identity", ["zeros"], ["z"])], [], [value("z")])
+    some = graph([node("Slice", ["w", "from", "to"], ["piece"]), node("ReduceSum", ["piece", "axis"], ["sum"])], [], [value("sum")])
+    steps = [node("Reshape", ["k", "row"], ["at"]), node("Add", ["at", "one"], ["behind"]), node("Slice", ["ends", "at", "behind"], ["from"]),
+             node("Gather", ["ends", "behind"], ["to"]), node("Equal", ["from", "to"], ["is_empty"]),
+             node("If", ["is_empty"], ["r"], then_branch=none, else_branch=some), node("Add", ["k", "one_number"], ["next"])]
+    numbers = [nh.from_array(np.array(v), n) for n, v in (("first", 0), ("one_number", 1), ("one", [1]), ("row", [-1]), ("axis", [0]))]
+    numbers.append(nh.from_array(np.zeros((1, 2), np.float32), "zeros"))
+    state = [value("i", T.INT64, []), value("c", T.BOOL, []), value("k", T.INT64, [])]
+    stacked = graph(steps + [node("Identity", ["c"], ["d"])], state, [value("d", T.BOOL, []), value("next", T.INT64, []), value("r")])
+    listed = graph(steps + [node("SequenceInsert", ["s", "r"], ["t"]), node("Less", ["next", "m"], ["d"])],
+                   state + [h.make_tensor_sequence_value_info("s", T.FLOAT, None)],
+                   [value("d", T.BOOL, []), value("next", T.INT64, []), h.make_tensor_sequence_value_info("t", T.FLOAT, None)])
+    W = np.arange(12, dtype=np.float32).reshape(6, 2)
+    asked = [value("w"), value("ends", T.INT64), value("m", T.INT64, [])]
+    pieces = [({"w": W, "ends": np.array(ends), "m": np.int64(3)},
+               {"y": np.stack([W[a:b].sum(0, keepdims=True) for a, b in zip(ends, ends[1:])])}) for ends in ([0, 2, 3, 6], [0, 0, 6, 6], [1, 5, 5, 6])]
+    runs("loop_pieces", model([node("Loop", ["m", "", "first"], ["k_last", "y"], body=stacked)], asked, [value("y")], numbers), *pieces)
+    runs("loop_listed_pieces",
+         model([node("SequenceEmpty", [], ["e"]), node("Loop", ["", "yes", "first", "e"], ["k_last", "l"], body=listed),
+                node("ConcatFromSequence", ["l"], ["y"], axis=0, new_axis=1)], asked, [value("y")], numbers + [nh.from_array(np.array(True), "yes")]),
+         *[(given, {"y": wanted["y"]}) for given, wanted in pieces])
     runs("loop_endless", model([endless], [value("x")], [value("y")]), ({"x": X}, "never ends"))
     body = graph([node("Less", ["i", "n"], ["d"]), node("Add", ["s", "s"], ["t"])],
                  [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t")])
