@@ -301,7 +301,7 @@ def _pointers(items: list[Value]) -> ctypes.Array:
 
 def _literal(source: list | tuple) -> np.ndarray | None:
     """Rectangular nested lists of Python's numbers, as an array; None for anything else."""
-    if not source or not _only_numbers(source):
+    if not _only_numbers(source):
         return None
     try:
         array = np.array(source)

@@ -128,6 +128,11 @@ def test_numbers_lists_objects_and_nothing():
         through(np.zeros(2, dtype="datetime64[s]"))
 
 
+def test_a_list_of_nothing_is_an_array_as_in_a_file():
+    node = {"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x + [1.5]"}}}
+    assert mdf_c.run(model_of(node), {"n.x": []}).outputs["n"]["y"].shape == (0,)
+
+
 def test_a_view_is_no_copy_stays_as_it_is_and_lives_longer_than_the_state():
     state = mdf_c.compile(model_of(DOUBLE)).state()
     state.set_input("x", np.arange(4.0))
