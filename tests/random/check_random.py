@@ -227,7 +227,7 @@ def arguments():
     parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new model is begun")
     parser.add_argument("--sanitize", action="store_true", help="has generated C watched by the address sanitizer and that of undefined behaviour")
     parser.add_argument("--wrong-way", help="changes the last bits that this way gives, to see that it is found")
-    parser.add_argument("--family", choices=sorted(families.APART), help="all models are of one family that takes no turns")
+    parser.add_argument("--family", choices=sorted(families.NAMED), help="all models are of this family")
     parser.add_argument("--keep", default=None, help="folder for what is found; default BUILD/random/found")
     settings = parser.parse_args()
     families.choose(settings.family)

@@ -103,8 +103,9 @@ def onnx_written(case, _):
         try:
             state.evaluate(None)
         except mdf_c.MdfError as error:
-            # What nothing feeds is 0 in MDF, and must be given in ONNX; an input without a declared type has that of its default there.
-            if "has no value" in str(error) or "does not fit the declared type" in str(error) and case["format"] != "onnx":
+            # What nothing feeds is 0 in MDF, and must be given in ONNX; an input without a declared type or shape has that of its default there.
+            of_default = "does not fit the declared type" in str(error) or "the port has another shape than its value" in str(error)
+            if "has no value" in str(error) or of_default and case["format"] != "onnx":
                 return []
             raise
         results = state.results()

@@ -1,4 +1,6 @@
 """Which grammar a seed belongs to."""
+import changing
+import changing_states
 import chains
 import deep_nests
 import grammar
@@ -10,14 +12,15 @@ import sequences
 import solving
 import successions
 
-FAMILIES = [module.make for module in (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions)]
-APART = {"deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard}  # take no turns: --family chooses one of them
+_TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states)
+FAMILIES = [module.make for module in _TURNS]
+NAMED = {**{module.__name__: module.make for module in _TURNS}, "deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard}  # the last take no turns
 _chosen = []
 
 
 def choose(name):
     """All seeds are of the family of that name; None: they take turns."""
-    _chosen[:] = [] if name is None else [APART[name]]
+    _chosen[:] = [] if name is None else [NAMED[name]]
 
 
 def make(seed):
