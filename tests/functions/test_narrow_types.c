@@ -55,6 +55,7 @@ static const struct {
     {"numpy.array([[u[0], 300], [1, 2]])", "numpy.array: a number is out of bounds for uint8"},
     {"numpy.full_like(u, 300)", "numpy.full_like: a number is out of bounds for uint8"},
     {"numpy.full(2, -1, numpy.uint16)", "numpy.full: a number is out of bounds for uint16"},
+    {"numpy.insert(u, 0, -1)", "numpy.insert: a number is out of bounds for uint8"},
     {"numpy.clip(u, 300, 400)", "numpy.clip: a number is out of bounds for uint8"},
     {"numpy.vecdot(u, u[0])", "index"},
 };

@@ -224,14 +224,17 @@ static bool count_in_integers(struct mdf_call *call, const int64_t bounds[3], st
     return elements != NULL && yield_reals(call, type);
 }
 
-/* As numpy: the second number is found by adding the step, the others by multiplying the difference. */
+/* As numpy: the second number is found by adding the step, the others by multiplying the difference; where whole numbers are asked
+ * for, the difference of the first two as such. */
 static bool count_in_reals(struct mdf_call *call, const double bounds[3], struct mdf_python_type type)
 {
     int64_t n = count_steps(call, bounds[0], bounds[1], bounds[2]), i;
-    double *elements = n < 0 ? NULL : make_reals(call, n), step = bounds[0] + bounds[2] - bounds[0];
+    bool is_whole = type.dtype != MDF_DTYPE_NONE && strchr("iu", mdf_dtype_kind(type.dtype)) != NULL;
+    double first = is_whole ? trunc(bounds[0]) : bounds[0], second = bounds[0] + bounds[2];
+    double *elements = n < 0 ? NULL : make_reals(call, n), step = (is_whole ? trunc(second) : second) - first;
 
     for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
-        elements[i] = i == 1 ? bounds[0] + bounds[2] : bounds[0] + (double)i * step;
+        elements[i] = i == 1 ? second : first + (double)i * step;
     }
     return elements != NULL && yield_reals(call, type);
 }

@@ -125,6 +125,9 @@ static bool run_insert(struct mdf_call *call)
     if (array->rank == 0 || place < -n || place > n) {
         return mdf_call_error(call, MDF_VALUE, "there is no place %lld among %lld items", (long long)place, (long long)n);
     }
+    if (mdf_python_passes_bounds(call->inputs[1], dtype)) {
+        return mdf_call_error(call, MDF_VALUE, "a number is out of bounds for %s", mdf_dtype_name(dtype));
+    }
     values = mdf_python_array_of(call, call->inputs[1], dtype, MDF_SLOT_OPERANDS + 1);
     if (values == NULL) {
         return false;

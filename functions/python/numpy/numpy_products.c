@@ -203,8 +203,10 @@ static const struct mdf_operator einsum_back = {"numpy.einsum",
 
 /* ------------------------------------------------------------------ convolve, correlate */
 
-/* Part [first, last) of the whole convolution that a mode asks for. */
-static bool read_mode(struct mdf_call *call, const char *otherwise, int64_t n, int64_t m, int64_t *first, int64_t *last)
+/* Part [first, last) of the whole convolution that a mode asks for. The middle of a correlation (`turned`) with a longer row is
+ * that of the longer one with the shorter, backward. */
+static bool read_mode(struct mdf_call *call, bool turned, const char *otherwise, int64_t n, int64_t m, int64_t *first,
+                      int64_t *last)
 {
     const struct mdf_value *given = mdf_python_given(call, 2);
     int64_t longer = n > m ? n : m, shorter = n > m ? m : n;
@@ -215,7 +217,7 @@ static bool read_mode(struct mdf_call *call, const char *otherwise, int64_t n, i
         *first = 0;
         *last = n + m - 1;
     } else if (strcmp(mode, "same") == 0) {
-        *first = (shorter - 1) / 2;
+        *first = (shorter - 1 + (turned && n < m)) / 2;
         *last = *first + longer;
     } else if (strcmp(mode, "valid") == 0) {
         *first = shorter - 1;
@@ -238,7 +240,7 @@ static bool plan_sums(struct mdf_call *call, const struct mdf_value *const pair[
     whole[0] = (int64_t)pair[0]->length;
     whole[1] = (int64_t)pair[1]->length;
     whole[2] = turned;
-    return read_mode(call, mode, whole[0], whole[1], &whole[3], &whole[4]);
+    return read_mode(call, turned, mode, whole[0], whole[1], &whole[3], &whole[4]);
 }
 
 static bool convolve(struct mdf_call *call, bool turned, const char *mode)
@@ -334,13 +336,13 @@ static bool run_correlate(struct mdf_call *call)
     "][int(numpy.array(x1).ndim > 2)])"
 
 /* Of convolutions: all products of `a` and what of `v`, or of that turned round, each meets; the result is in the middle of
- * these. */
-#define CONVOLVED(v)                                                                                                             \
+ * these, `more` halves behind it. */
+#define CONVOLVED(v, more)                                                                                                       \
     .meaning = MDF_MEANING("result", NULL,                                                                                       \
                            {"apart", "numpy.expand_dims(numpy.arange(x0.size + x1.size - 1), 1) - numpy.arange(x0.size)", NULL}, \
                            {"met", "gradient.take(" v ", numpy.where((apart >= 0) & (apart < x1.size), apart + 1, 0))", NULL},   \
                            {"all", "numpy.matmul(met, x0)", NULL},                                                               \
-                           {"result", "numpy.take(all, numpy.arange(y.size) + (all.size - y.size) // 2)", NULL})
+                           {"result", "numpy.take(all, numpy.arange(y.size) + (all.size - y.size + " more ") // 2)", NULL})
 
 const struct mdf_operator mdf_operators_python_numpy_products[] = {
     MDF_FUNCTION("operator.matmul", run_matmul_operator, 0, "a b", .derivatives = mdf_derivatives_matmul, .form = MDF_FORM_MATMUL,
@@ -357,6 +359,7 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
     {"numpy.einsum", 0, 0, run_einsum, mdf_einsum_settings, sizeof(struct mdf_einsum_settings), MDF_OPERATOR_KEEPS_INPUTS,
      "subscripts=@equation *operands optimize=*", .meaning = &(const struct mdf_meaning){.helper = &einsum_back},
      .derivatives = mdf_einsum_derivatives, .form = MDF_FORM_EINSUM},
-    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLUTION(plan_convolve), CONVOLVED("x1")),
-    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLUTION(plan_correlate), CONVOLVED("numpy.flip(x1)")),
+    MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLUTION(plan_convolve), CONVOLVED("x1", "0")),
+    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLUTION(plan_correlate), 
+                 CONVOLVED("numpy.flip(x1)", "int(x0.size < x1.size)")),
     {NULL}};

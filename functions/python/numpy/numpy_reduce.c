@@ -53,6 +53,12 @@ mdf_dtype mdf_numpy_carrier(mdf_dtype dtype)
     }
 }
 
+const struct mdf_value *mdf_numpy_carried(struct mdf_call *call, const struct mdf_value *array, mdf_dtype dtype)
+{
+    array = mdf_python_array_of(call, array, dtype, MDF_SLOT_OPERANDS);
+    return array == NULL ? NULL : mdf_python_array_of(call, array, mdf_numpy_carrier(dtype), MDF_SLOT_OPERANDS);
+}
+
 /* Marks the axes that are reduced. */
 static bool read_axes(struct mdf_call *call, size_t rank, const struct mdf_value *axis, bool *reduced)
 {
@@ -227,7 +233,7 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
     if (carrier == MDF_DTYPE_NONE || reducer_for(reduction, carrier) == NULL) {
         return mdf_python_refuse(call, array, NULL);
     }
-    carried = mdf_python_array_of(call, array, carrier, MDF_SLOT_OPERANDS);
+    carried = mdf_numpy_carried(call, array, reduced);
     slots = mdf_python_slots(call);
     if (carried == NULL || slots == NULL || !mdf_numpy_lay_out(call, carried, axis, keeps_axes, &rows)) {
         return false;

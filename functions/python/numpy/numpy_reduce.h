@@ -38,6 +38,8 @@ extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_max, mdf_numpy_min;
 
 /* The type that carries elements of a type through a reduction; NONE for text and complex numbers. */
 mdf_dtype mdf_numpy_carrier(mdf_dtype dtype);
+/* The array as its carrier, brought to a type first. NULL: the error is set. Uses operand slot 0. */
+const struct mdf_value *mdf_numpy_carried(struct mdf_call *call, const struct mdf_value *array, mdf_dtype dtype);
 
 /* numpy lets a scalar have one axis, where it reduces. */
 static inline bool mdf_numpy_is_only_axis(int64_t axis)

@@ -283,7 +283,7 @@ static bool cumulate(struct mdf_call *call, mdf_row_function function)
     if (carrier == MDF_DTYPE_NONE) {
         return mdf_python_refuse(call, array, NULL);
     }
-    carried = mdf_python_array_of(call, array, carrier, MDF_SLOT_OPERANDS);
+    carried = mdf_numpy_carried(call, array, dtype);
     made = carrier == dtype ? target : &slots[SLOT_LAST_PART];
     if (carried == NULL || !map_rows(call, made, carried, mdf_python_given(call, 1), carrier, function)) {
         return false;
