@@ -19,5 +19,7 @@ count() {
 count $?
 "$python" tests/random/check_random.py --seeds "${RANDOM_SEEDS:-400}" --from 0 --compile-every "${RANDOM_COMPILE_EVERY:-60}"
 count $?
+"$python" tests/random/check_numpy.py --seeds "${RANDOM_SEEDS:-400}"
+count $?
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
