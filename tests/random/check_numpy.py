@@ -29,17 +29,18 @@ def _has_no_number(arrays):
     return any(x.dtype.kind == "f" and not np.isfinite(x).all() for x in arrays if isinstance(x, np.ndarray))
 
 
+_LISTS_TAKE_TYPES = r"concatenate|append|array\(\[|stack|insert"
 # Differences that are decided, or the other side's own: (pattern of the text, whether it counts, why).
 RULES = [
     (r"(quantile|percentile)\(", lambda arrays: True, "a number between two of float32 is of float64, one at their end is no whole number; where infinities are about, numpy's interpolation gives NaN at them too"),
     (r"nan(var|std)\(.*ddof=[23]", lambda arrays: True, "with more degrees of freedom taken than there are numbers it is NaN; numpy has infinity for whole numbers"),
     (r"dtype=(int|numpy\.int|bool)|astype\(int|int\(", _has_no_number, "what is no number, or none that the type holds, has no meaning as a whole number"),
+    (_LISTS_TAKE_TYPES, lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "numbers of lists take the type of the array that they meet (docs/expressions.md), and go round where it ends"),
     (r"argsort", lambda arrays: True, "equal numbers stay in their order, numpy's are in any"),
     (r"round", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "rounded past the end of its type"),
     (r"initial=-", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "a real number as one without sign"),
     (r"\*\* ?\(?[23i]", lambda arrays: any(getattr(x, "dtype", None) == bool for x in arrays), "truths ** 2 are int64 (docs/expressions.md)"),
 ]
-_LISTS_TAKE_TYPES = re.compile(r"concatenate|append|array\(\[|stack|insert")  # numbers of lists take the type of the array that they meet (docs/expressions.md)
 _SIGNS_OF_ZERO = re.compile(r"minimum|maximum|fmin|fmax|clip|min|max|median|round|nanp|sort|unique")  # which of 0 and -0 numpy's vectors take
 
 
@@ -64,8 +65,9 @@ def same(text, values, a, b):
     if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)) and isinstance(a, (list, tuple)):
         return isinstance(b, (list, tuple)) and len(a) == len(b) and all(same(text, values, x, y) for x, y in zip(a, b))
     a, b = np.asarray(a), np.asarray(b)
+    b = b.astype(float) if b.dtype == object else b  # past 64 bits
     kinds = {a.dtype.kind, b.dtype.kind}
-    if a.shape != b.shape or a.dtype != b.dtype and not (_LISTS_TAKE_TYPES.search(text) and (len(kinds) == 1 or kinds <= set("iu"))):
+    if a.shape != b.shape or a.dtype != b.dtype and not (re.search(_LISTS_TAKE_TYPES, text) and (len(kinds) == 1 or kinds <= set("iu"))):
         return False
     if a.dtype.kind != "f":
         return bool(np.all(a == b))
