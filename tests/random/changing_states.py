@@ -121,7 +121,7 @@ class Maker:
             grown = rng.choice([f"{name} + 1", f"0.5 * {name}", self.make(kind), f"{name} - {self.number(1)}"])
         r = rng.random()
         if r < 0.35:
-            return f"({grown} if {self.test()} else {rng.choice([name, name + '[1:]' if kind not in ('number', 'any') else name, self.make(kind, 1)])})"
+            return f"({grown} if {self.test()} and numpy.size({name}) < 9 else {rng.choice([name, name + '[1:]' if kind not in ('number', 'any') else name, self.make(kind, 1)])})"
         if r < 0.85 or kind in ("any", "number"):
             return f"({grown} if numpy.size({name}) < {rng.choice([2, 4, 6])} else {self.make(kind if r < 0.9 else 'any', 1)})"
         return f"{name} + [{self.number(1)}]" if kind == "list" else f"numpy.append({name}, {self.number(1)})"  # one more in each step
