@@ -542,3 +542,24 @@ Test(explain, an_index_that_fills_an_array_is_no_mistake)
     cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
     engine_end(&engine);
 }
+
+/* Both numbers of a sum of two are one: what is added in float32 is then none of a number's own for each. */
+Test(explain, a_number_that_is_added_to_itself_is_no_mistake)
+{
+    static const char model[] =
+        MODEL("\"n\": {\"parameters\": {\"x\": {\"value\": \"numpy.sin(numpy.arange(8.0)).astype(numpy.float32) + s\"}, "
+              "\"s\": {\"default_initial_value\": 0.0, \"value\": \"s + 1\"}, "
+              "\"both\": {\"function\": \"onnx::Expand\", \"args\": {\"input\": \"x\", \"shape\": \"[2, 8]\"}}, "
+              "\"sum\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"both\", \"axes\": \"[0]\"}}}, "
+              "\"output_ports\": {\"y\": {\"value\": \"sum\"}}}");
+    static char text[TEXT_SIZE];
+    struct engine engine;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int step = 0; step < 6; step++) {
+        cr_assert_eq(mdf_evaluate(engine.state, 1, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
+    engine_end(&engine);
+}

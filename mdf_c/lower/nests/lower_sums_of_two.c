@@ -9,7 +9,7 @@ static bool is_cast(const struct mdf_nest_step *step, mdf_dtype from, mdf_dtype 
     return step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_CAST && step->operand_dtype == from && step->dtype == to;
 }
 
-/* Whether a step is a sum of two elements, and its operand a cast that nothing else reads. */
+/* Whether a step is a sum of two elements, and its operand a cast that nothing else reads, of what is not one for both. */
 static bool adds_two(const struct mdf_lowered_nest *nest, size_t at)
 {
     const struct mdf_nest_step *sum = &nest->steps[at];
@@ -17,7 +17,8 @@ static bool adds_two(const struct mdf_lowered_nest *nest, size_t at)
 
     if (sum->kind != MDF_NEST_FOLD || sum->fold != MDF_NEST_SUM || sum->dtype != MDF_DTYPE_FLOAT64 || sum->has_start ||
         sum->is_fused || !is_cast(&nest->steps[sum->in[0]], MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64) ||
-        mdf_nest_count(nest, sum->level, nest->steps[sum->in[0]].level) != 2) {
+        mdf_nest_count(nest, sum->level, nest->steps[sum->in[0]].level) != 2 ||
+        nest->steps[nest->steps[sum->in[0]].in[0]].level != nest->steps[sum->in[0]].level) {
         return false;
     }
     for (i = 0; i < nest->n_steps; i++) {
