@@ -36,6 +36,8 @@ RULES = [
     (r"nan(var|std)\(.*ddof=[23]", lambda arrays: True, "with more degrees of freedom taken than there are numbers it is NaN; numpy has infinity for whole numbers"),
     (r"dtype=(int|numpy\.int|bool)|astype\(int|int\(", _has_no_number, "what is no number, or none that the type holds, has no meaning as a whole number"),
     (_LISTS_TAKE_TYPES, lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "numbers of lists take the type of the array that they meet (docs/expressions.md), and go round where it ends"),
+    (r"interp", _has_no_number, "NaN stays NaN beside one point too"),
+    (r"cov\(|corrcoef", lambda arrays: any(np.size(x) == 0 for x in arrays), "of nothing it is NaN"),
     (r"argsort", lambda arrays: True, "equal numbers stay in their order, numpy's are in any"),
     (r"round", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "rounded past the end of its type"),
     (r"initial=-", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "a real number as one without sign"),
@@ -66,6 +68,7 @@ def same(text, values, a, b):
         return isinstance(b, (list, tuple)) and len(a) == len(b) and all(same(text, values, x, y) for x, y in zip(a, b))
     a, b = np.asarray(a), np.asarray(b)
     b = b.astype(float) if b.dtype == object else b  # past 64 bits
+    b = b.astype(np.int64) if b.dtype == np.int8 and "**" in text else b  # powers of truths (docs/expressions.md)
     kinds = {a.dtype.kind, b.dtype.kind}
     if a.shape != b.shape or a.dtype != b.dtype and not (re.search(_LISTS_TAKE_TYPES, text) and (len(kinds) == 1 or kinds <= set("iu"))):
         return False
