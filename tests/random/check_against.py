@@ -49,6 +49,16 @@ def _has_loop_without_condition(case):
     return any(call["op"] == "Loop" and (call["inputs"] + ["", ""])[1] == "" for call, _ in _bodies(case["model"]))
 
 
+def _has_condition_without_input(case):
+    """Whether a Loop without a condition input has a body that yields another condition than it gets."""
+    for call, body in _bodies(case["model"]):
+        if call["op"] == "Loop" and (call["inputs"] + ["", ""])[1] == "":
+            kept = [n["outputs"] for n in body["nodes"] if n["op"] == "Identity" and n["inputs"] == [body["inputs"][1]["name"]]]
+            if [body["outputs"][0]["name"]] not in kept and body["outputs"][0]["name"] != body["inputs"][1]["name"]:
+                return True
+    return False
+
+
 def _has_loop_that_stacks(case):
     return any(call["op"] == "Loop" and len(body["outputs"]) > len(call["inputs"]) - 1 for call, body in _bodies(case["model"]))
 
@@ -130,6 +140,7 @@ RULES = [
     ("modeci_mdf", _holds(r'"default_value": \['), "a list that is a port's default value stays a list of Python there, whose + joins and whose * repeats; a port's value is an array"),
     ("onnx.reference", _holds(r'"op": "Global(Max|Average)Pool"'), "of arrays of other ranks than 4 it reduces other axes"),
     ("onnx.reference", _yields_what_it_did_not_make, "such values are the same Python object in several places"),
+    ("onnxruntime", _has_condition_without_input, "what a body yields as condition is ignored where the Loop has no such input, unless loop_condition says otherwise (docs/control-flow.md)"),
     ("onnx.reference", _has_loop_without_condition, "a Loop without a condition ends by its body's"),
     ("onnx.reference", _has_loop_that_stacks, "what a Loop stacks of numbers without axes has an axis too many"),
     ("onnx.reference", _holds(r'"scan_output_axes"'), "what a Scan stacks has the axis of the runs in front"),
