@@ -161,8 +161,9 @@ def make(seed):
             else:
                 given.append((f"{name}.{port}", kind))
         outputs += [(name, port, kind) for port, kind in made]
-        if rng.random() < 0.1 and inputs:  # of itself, a step later
-            port, source = rng.choice(inputs)[0], rng.choice([o for o in outputs if o[0] == name])
+        own = [o for o in outputs if o[0] == name and o[1].startswith(f"o{number}_s")]  # states, which do not grow without end
+        if rng.random() < 0.1 and inputs and own:  # of itself, a step later
+            port, source = rng.choice(inputs)[0], rng.choice(own)
             edges[f"e{len(edges)}"] = {"sender": name, "sender_port": source[1], "receiver": name, "receiver_port": port}
             given = [(where, kind) for where, kind in given if where != f"{name}.{port}"]
     graph = {"nodes": nodes, "edges": edges}
