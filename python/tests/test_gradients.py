@@ -541,3 +541,12 @@ def test_a_state_that_grows_is_refused_and_said_to_be_why():
     model = model_of(nodes={"n": {"parameters": {"x": {"value": [1.0, 2.0]}, "f": f}, "output_ports": {"y": {"value": "f[1]"}}}})
     with pytest.raises(mdf_c.MdfError, match="a state whose shape changes from one iteration to the next has no derivative"):
         mdf_c.gradient(model, "y", ["n.x"])()
+
+
+@pytest.mark.parametrize("mean", ["numpy.mean(a[:0])", "onnx::ReduceMean"])
+def test_a_mean_of_nothing_changes_with_nothing(mean):
+    parameters = {"a": {"value": [1.0, 2.0]}, "none": {"value": "a[:0]"}}
+    parameters["m"] = {"value": mean} if mean[0] == "n" else {"function": mean, "args": {"data": "none", "keepdims": 0}}
+    value, by = mdf_c.value_and_grad(model_of({"parameters": parameters, "output_ports": {"y": {"value": "m"}}}), "y", ["n.a"])
+    assert np.isnan(value)
+    np.testing.assert_array_equal(by["n.a"], [0.0, 0.0])

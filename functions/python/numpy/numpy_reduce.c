@@ -403,7 +403,7 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * gradient.others(x0, x1)"})),
     MDF_FUNCTION("numpy.mean", run_mean, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims= where=?operator.mean_where",
                  FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = true),
-                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / x0.size)"}), .called = " avg "),
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / max(x0.size, 1))"}), .called = " avg "),
     MDF_FUNCTION("numpy.max", run_max, MDF_OPERATOR_METHOD, "a axis= keepdims= initial=>numpy.maximum",
                  FOLD(mdf_fold_ways[MDF_FOLD_WAY_maximum], MDF_FOLD_LANES, .needs_items = true),
                  .derivatives = MDF_DERIVATIVES({0, SHARE})),
