@@ -372,6 +372,9 @@ static bool reduced_shape(struct mdf_call *call, const struct mdf_value *a, cons
         shape[i] = all ? 1 : shape_of(a)[i];
     }
     for (size_t i = 0; i < n_axes; i++) {
+        if (a->rank == 0 && (axes[i] == 0 || axes[i] == -1)) {
+            continue; /* numpy lets a number have one axis */
+        }
         if (!mdf_call_axis(call, axes[i], a->rank, &axis)) {
             return false;
         }

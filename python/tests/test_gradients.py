@@ -550,3 +550,17 @@ def test_a_mean_of_nothing_changes_with_nothing(mean):
     value, by = mdf_c.value_and_grad(model_of({"parameters": parameters, "output_ports": {"y": {"value": "m"}}}), "y", ["n.a"])
     assert np.isnan(value)
     np.testing.assert_array_equal(by["n.a"], [0.0, 0.0])
+
+
+CORNERS = ["numpy.interp(x, [0.3], [2.0])", "numpy.interp(x, [0.3], y[:1], left=y[1])", "numpy.prod(x, ())", "numpy.sum(x, axis=())", "numpy.nanmean(x, axis=())", "numpy.max(x, axis=())"]
+CORNERS += [f"numpy.{name}(y[1], axis={axis})" for name in ("max", "min", "sum", "prod") for axis in (0, -1)]
+
+
+@pytest.mark.parametrize("text", CORNERS)
+def test_interpolation_between_one_point_and_reductions_along_no_axes_are_derived(text):
+    at = {"n.x": np.array([0.1, 0.5, 0.9]), "n.y": np.array([0.4, -0.7])}
+    parameters = {name.removeprefix("n."): {"value": array.tolist()} for name, array in at.items()}
+    program = mdf_c.gradient(model_of({"parameters": parameters, "output_ports": {"r": {"value": f"numpy.sum(numpy.sin(numpy.ravel({text})))"}}}), "r", list(at))
+    _, by = program(at)
+    for name, array in at.items():
+        np.testing.assert_allclose(by[name], differences(lambda moved, name=name: program({**at, name: moved})[0], array), atol=1e-8)

@@ -385,12 +385,14 @@ static const struct mdf_fold_way sum_way = {"sum", MDF_FOLD_ZERO, MDF_ELEMENT(ke
 static const struct mdf_fold place_of_largest = {.result = MDF_FOLD_PLACE_OF_LARGEST, .axes = find_axes},
                              place_of_smallest = {.result = MDF_FOLD_PLACE_OF_SMALLEST, .axes = find_axes};
 
-#define SPREAD_OF(what) "gradient.spread(" what ", x0, x1)"
+/* Along no axes, (), nothing is reduced. */
+#define ALONG "x0, x1, x1 is None)"
+#define SPREAD_OF(what) "gradient.spread(" what ", " ALONG
 #define SPREAD SPREAD_OF("dy")
 /* Each of the largest or smallest gets the same share. */
 #define IS_CHOSEN(what) "(x0 == " SPREAD_OF(what) ")"
 #define SHARE_OF(what) \
-    SPREAD " * " IS_CHOSEN(what) " / " SPREAD_OF("gradient.sum_to(1.0 * " IS_CHOSEN(what) ", gradient.kept(x0, x1))")
+    SPREAD " * " IS_CHOSEN(what) " / " SPREAD_OF("gradient.sum_to(1.0 * " IS_CHOSEN(what) ", gradient.kept(" ALONG ")")
 #define SHARE SHARE_OF("y")
 
 const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
@@ -400,7 +402,7 @@ const struct mdf_operator mdf_operators_python_numpy_reduce[] = {
     MDF_FUNCTION("numpy.prod", run_product, MDF_OPERATOR_METHOD,
                  "a axis= dtype= keepdims= initial=>numpy.multiply where=?operator.prod_where",
                  FOLD(product_way, MDF_FOLD_IN_ORDER, .divides = false),
-                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * gradient.others(x0, x1)"})),
+                 .derivatives = MDF_DERIVATIVES({0, SPREAD " * gradient.others(" ALONG})),
     MDF_FUNCTION("numpy.mean", run_mean, MDF_OPERATOR_METHOD, "a axis= dtype= keepdims= where=?operator.mean_where",
                  FOLD(sum_way, MDF_FOLD_PAIRWISE, .divides = true),
                  .derivatives = MDF_DERIVATIVES({0, SPREAD " * (y.size / max(x0.size, 1))"}), .called = " avg "),
