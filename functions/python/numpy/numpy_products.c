@@ -360,6 +360,6 @@ const struct mdf_operator mdf_operators_python_numpy_products[] = {
      "subscripts=@equation *operands optimize=*", .meaning = &(const struct mdf_meaning){.helper = &einsum_back},
      .derivatives = mdf_einsum_derivatives, .form = MDF_FORM_EINSUM},
     MDF_FUNCTION("numpy.convolve", run_convolve, 0, "a v mode=", CONVOLUTION(plan_convolve), CONVOLVED("x1", "0")),
-    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLUTION(plan_correlate), 
+    MDF_FUNCTION("numpy.correlate", run_correlate, 0, "a v mode=", CONVOLUTION(plan_correlate),
                  CONVOLVED("numpy.flip(x1)", "int(x0.size < x1.size)")),
     {NULL}};
