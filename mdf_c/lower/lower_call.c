@@ -28,7 +28,7 @@ static bool is_even(const struct mdf_value *value, const struct mdf_value *resul
 /* Whether a conversion loses nothing but the precision of reals, whatever the number: then it may be made before the call. */
 static bool is_safe_cast(mdf_dtype from, mdf_dtype to)
 {
-    bool to_more = mdf_dtype_kind(from) == 'b' || (mdf_dtype_kind(from) == 'i' && mdf_dtype_size(to) > mdf_dtype_size(from));
+    bool to_more = mdf_dtype_kind(from) == 'b' || (mdf_dtype_kind(from) != 'f' && mdf_dtype_size(to) > mdf_dtype_size(from));
 
     return lowering_casts(from) && lowering_casts(to) && (mdf_dtype_kind(to) == 'f' || (mdf_dtype_kind(to) == 'i' && to_more));
 }
@@ -236,10 +236,9 @@ static bool keeps_elements(const struct trial *trial)
 static bool cast_to_wider(struct lowering *lowering, const struct trial *trial, struct mdf_lowered_op *op)
 {
     mdf_dtype to = (mdf_dtype)trial->results[0].dtype;
-    bool is_narrow = mdf_dtype_kind(to) != 'f' && !lowering_casts(to);
     mdf_dtype wider = to == MDF_DTYPE_UINT32 ? MDF_DTYPE_INT64 : MDF_DTYPE_INT32;
 
-    if (is_narrow && mdf_dtype_kind((mdf_dtype)op->dtype) == 'f') {
+    if (!lowering_cuts_to(to) && mdf_dtype_kind((mdf_dtype)op->dtype) == 'f') {
         op->in[0] = lowering_cast_by(lowering, op->in[0], wider, trial->source->operator);
         op->dtype = (uint8_t)wider;
     }

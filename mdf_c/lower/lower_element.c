@@ -115,7 +115,7 @@ static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool
     int i;
 
     node.dtype = of_truths ? MDF_DTYPE_BOOL : reading->dtype;
-    if (mdf_dtype_kind(node.dtype) == 'i' && !is_truth && code != MDF_LOWERED_SELECT) {
+    if (mdf_dtype_kind(node.dtype) != 'f' && !of_truths && !is_truth && code != MDF_LOWERED_SELECT) {
         return NO_NODE; /* of whole numbers the larger, and the like: what C says of others need not be what is meant */
     }
     for (i = 0; i < n_in; i++) {
@@ -379,17 +379,19 @@ mdf_loop lowering_loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
 {
     static const struct {
         enum mdf_element_id id;
+        unsigned kinds;
         enum mdf_lowered_code code;
     } codes[] = {
-#define CODE(id, kinds, code) {MDF_ELEMENT_##id, code},
+#define CODE(id, kinds, code) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, code},
 #include "functions/elements/elements.def"
-#define NUMBER_CODE(id, kinds, code) {MDF_ELEMENT_##id, code},
+#define NUMBER_CODE(id, kinds, code) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, code},
 #include "functions/elements/elements.def"
     };
     size_t i;
 
     for (i = 0; of != MDF_LOWERED_SELECT && i < sizeof codes / sizeof *codes; i++) {
-        if (codes[i].code == of && mdf_element_operations[codes[i].id].loops[dtype] != NULL) {
+        if (codes[i].code == of && (codes[i].kinds & mdf_element_kind(dtype)) != 0 &&
+            mdf_element_operations[codes[i].id].loops[dtype] != NULL) {
             return mdf_element_operations[codes[i].id].loops[dtype];
         }
     }
@@ -460,7 +462,7 @@ static const struct mdf_element *element_of(const struct lowering *lowering, con
 
 static bool is_composed_type(mdf_dtype dtype)
 {
-    return mdf_dtype_kind(dtype) == 'f' || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_INT32;
+    return lowering_casts(dtype) && dtype != MDF_DTYPE_BOOL;
 }
 
 /* Whether a value is a constant number, and not NaN. */

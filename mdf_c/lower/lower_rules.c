@@ -21,13 +21,10 @@ static const struct rule {
 #include "functions/elements/elements.def"
 };
 
-/* Only some types have codes. */
+/* Only types whose elements have bytes of their own have codes. */
 static unsigned kind_of(mdf_dtype dtype)
 {
-    bool is_lowered = dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 ||
-                      dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL;
-
-    return is_lowered ? mdf_element_kind(dtype) : 0;
+    return dtype == MDF_DTYPE_BOOL || mdf_dtype_bits(dtype) >= 8 ? mdf_element_kind(dtype) : 0;
 }
 
 size_t lowering_axis(const struct mdf_code_call *source, size_t rank, size_t otherwise)

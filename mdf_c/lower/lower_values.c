@@ -358,52 +358,47 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
     return add_op_in(lowering, lowering_place(lowering, depth), op, example);
 }
 
-bool lowering_casts(mdf_dtype dtype)
+static bool is_real(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL;
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
 }
 
-/* bool and whole numbers that have bytes of their own. */
-static bool is_whole(mdf_dtype dtype)
+bool lowering_casts(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_BOOL ||
+    return is_real(dtype) || dtype == MDF_DTYPE_BOOL ||
            ((mdf_dtype_kind(dtype) == 'i' || mdf_dtype_kind(dtype) == 'u') && mdf_dtype_bits(dtype) >= 8);
 }
 
 bool lowering_casts_elements(mdf_dtype from, mdf_dtype to)
 {
-    bool is_from_real = from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64;
-    bool is_to_real = to == MDF_DTYPE_FLOAT32 || to == MDF_DTYPE_FLOAT64;
+    return from == to || (lowering_casts(from) && lowering_casts(to));
+}
 
-    return from == to || ((is_from_real || is_whole(from)) && (is_to_real || is_whole(to)) &&
-                          !(is_from_real && to == MDF_DTYPE_UINT64) && !(from == MDF_DTYPE_UINT64 && is_to_real));
+bool lowering_cuts_to(mdf_dtype dtype)
+{
+    return is_real(dtype) || dtype == MDF_DTYPE_BOOL || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+           dtype == MDF_DTYPE_UINT64;
 }
 
 bool lowering_has_cast(mdf_dtype from, mdf_dtype to)
 {
-    return lowering_casts_elements(from, to) || (mdf_dtype_is_half(from) && (mdf_dtype_is_half(to) || lowering_casts(to))) ||
-           (mdf_dtype_is_half(to) && lowering_casts(from) && from != MDF_DTYPE_INT64);
+    return lowering_casts_elements(from, to) || (mdf_dtype_is_half(from) && (mdf_dtype_is_half(to) || lowering_cuts_to(to))) ||
+           (mdf_dtype_is_half(to) && lowering_casts(from) && (is_real(from) || mdf_dtype_size(from) < 8));
 }
 
 mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
 {
     return mdf_dtype_is_half(from)                                                              ? MDF_DTYPE_FLOAT32
-           : from == MDF_DTYPE_UINT64 && to == MDF_DTYPE_FLOAT32                                ? MDF_DTYPE_FLOAT64
            : mdf_dtype_is_half(to) && (mdf_dtype_kind(from) == 'b' || mdf_dtype_size(from) < 8) ? MDF_DTYPE_FLOAT64
                                                                                                 : MDF_DTYPE_NONE;
 }
 
-/* Whether one CAST does it. Whole numbers of few bits become wider ones or reals. Of halves, which C source alone has, those to
- * float32 do, and those from wider reals; truths of all whole numbers, and reals of uint64, it has too. */
+/* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
 static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
 {
-    return (lowering_casts(from) && lowering_casts(to)) || (lowering_casts(to) && to != MDF_DTYPE_BOOL && is_whole(from) &&
-                                                            mdf_dtype_bits(from) < mdf_dtype_bits(to)) ||
-           (lowering->is_for_source && ((from == MDF_DTYPE_UINT64 && to == MDF_DTYPE_FLOAT64) ||
-                                        (is_whole(from) && to == MDF_DTYPE_BOOL) ||
-                                        (mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) ||
-                                        (mdf_dtype_is_half(to) && (from == MDF_DTYPE_FLOAT32 || from == MDF_DTYPE_FLOAT64))));
+    return (lowering_casts(from) && lowering_casts(to) && (!is_real(from) || lowering_cuts_to(to))) ||
+           (lowering->is_for_source &&
+            ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) || (mdf_dtype_is_half(to) && is_real(from))));
 }
 
 /* Whether it is a constant of real numbers, which is converted here and now. */

@@ -202,8 +202,10 @@ bool lowering_for_loops(struct lowering *lowering, struct mdf_lowered_region *re
 mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example);
 /* Calling a kernel takes longer than moving so many elements. */
 enum { LOWERING_FEW_ELEMENTS = 64 };
-/* Whether elements of a type are cast, to another such type. */
+/* Whether elements of a type are cast, to another such type: reals, whole numbers, bool; whether reals become such a type by one
+ * cast. */
 bool lowering_casts(mdf_dtype dtype);
+bool lowering_cuts_to(mdf_dtype dtype);
 /* What a half becomes first, and what becomes one: reals that have all numbers of the other type; NONE: there is none. */
 mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to);
 /* Whether a kernel's cast is ops of the form: of elements that the form computes with; for C source, also of halves. */

@@ -55,7 +55,7 @@ struct mdf_lowered_value {
  *
  * Ops of elements: out = f(in[0], in[1], in[2]) for each element; `in` and `out` say all that is read and written. All operands
  * have the type op->dtype, the result has it too unless it says otherwise. Reals: float32, float64, in their own type, no
- * contraction, no reassociation, IEEE 754. Whole: int32, int64. */
+ * contraction, no reassociation, IEEE 754. Whole: of 8 to 64 bits, with sign or without. */
 #define MDF_LOWERED_ELEMENT_LIST(X)                                                                                            \
     /* reals, and whole numbers that wrap */                                                                                   \
     X(ADD, "add", false)                                                                                                       \
@@ -78,6 +78,8 @@ struct mdf_lowered_value {
     X(ADD_EXACT, "add_exact", true)                                                                                            \
     X(SUBTRACT_EXACT, "subtract_exact", true)                                                                                  \
     X(MULTIPLY_EXACT, "multiply_exact", true)                                                                                  \
+    X(SHIFT_LEFT_EXACT, "shift_left_exact", true)   /* also where in[1] is negative, or past 62 and in[0] is not 0 */          \
+    X(SHIFT_RIGHT_EXACT, "shift_right_exact", true) /* where in[1] is negative; past 63 the sign is left */                    \
     X(NEGATE_EXACT, "negate_exact", true)                                                                                      \
     /* reals, whole numbers, bool; the result is bool. NaN is equal to nothing, and neither less nor greater */                \
     X(EQUAL, "equal", false)                                                                                                   \
@@ -86,16 +88,20 @@ struct mdf_lowered_value {
     X(LESS_EQUAL, "less_equal", false)                                                                                         \
     X(GREATER, "greater", false)                                                                                               \
     X(GREATER_EQUAL, "greater_equal", false)                                                                                   \
-    /* bool (bytes 0 or 1) */                                                                                                  \
+    /* bool (bytes 0 or 1), and bits of whole numbers */                                                                       \
     X(AND, "and", false)                                                                                                       \
     X(OR, "or", false)                                                                                                         \
     X(EXCLUSIVE_OR, "exclusive_or", false)                                                                                     \
     X(NOT, "not", false)                                                                                                       \
-    /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (any of float32, float64, int32, int64, bool) */  \
+    /* whole numbers; by in[1] bits, which is taken as a number without sign: past the width 0 is left, or the sign */         \
+    X(SHIFT_LEFT, "shift_left", false)                                                                                         \
+    X(SHIFT_RIGHT, "shift_right", false) /* with a sign it comes in from the left */                                           \
+    /* in[0] is bool, in[1] and in[2] and the result have the type op->dtype (a real, a whole number, bool) */                 \
     X(SELECT, "select", false) /* in[0] ? in[1] : in[2] */                                                                     \
-    /* from op->dtype to the type of the result, both among float32, float64, int32, int64, bool. Real to whole truncates      \
-     * towards zero, and bails out where the number does not fit or is NaN; to bool: whether it is not 0; int64 to int32       \
-     * wraps. For C source also float16 and bfloat16: from float32 and float64, rounded, and to float32 */                     \
+    /* from op->dtype to the type of the result, both among reals, whole numbers and bool. Real to whole, of int32, int64 and  \
+     * uint64 only, truncates towards zero, and bails out where the number does not fit or is NaN (of uint64: where it is     \
+     * below -2^63; others below 0 wrap); to bool: whether it is not 0; whole numbers wrap. For C source also float16 and      \
+     * bfloat16: from float32 and float64, rounded, and to float32 */                                                          \
     X(CAST, "cast", true)                                                                                                      \
     X(FUNCTION, "function", true) /* float64, scalars only; bails out where the result is not finite */                        \
     X(ELEMENTS, "elements", true) /* any other function of elements, of any types: op->loop does it, whose false bails out */  \

@@ -28,6 +28,19 @@
 #define ELEMENT uint8_t
 #include "mdf_c/lowered/lowered_cast.inc"
 
+/* Whether all reals fit uint64, where those from -2^63 on wrap. */
+static bool fit_uint64(mdf_dtype from, const void *source, size_t n)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < n; i++) {
+        double real = from == MDF_DTYPE_FLOAT32 ? (double)((const float *)source)[i] : ((const double *)source)[i];
+
+        all = all & (real >= -0x1p63 && real < 0x1p64);
+    }
+    return all;
+}
+
 /* Whether the types are among those that have loops here; others are whole numbers that wrap, or reals of 16 bits. */
 static bool has_loop(mdf_dtype dtype)
 {
@@ -39,8 +52,10 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
 {
     if (!has_loop(from) || !has_loop(to)) {
         bool are_reals = mdf_dtype_kind(from) == 'f' && mdf_dtype_kind(to) == 'f';
+        bool is_cut = to == MDF_DTYPE_UINT64 && has_loop(from) && mdf_dtype_kind(from) == 'f';
 
-        if (!are_reals && mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u' && from != MDF_DTYPE_BOOL) {
+        if ((!are_reals && !is_cut && mdf_dtype_kind(from) != 'i' && mdf_dtype_kind(from) != 'u' && from != MDF_DTYPE_BOOL) ||
+            (is_cut && !fit_uint64(from, source, n))) {
             return false;
         }
         mdf_convert_elements(to, target, from, source, n, false);

@@ -23,8 +23,14 @@
 
 CELL_FUNCTIONS(float32, float)
 CELL_FUNCTIONS(float64, double)
+CELL_FUNCTIONS(int8, int8_t)
+CELL_FUNCTIONS(int16, int16_t)
 CELL_FUNCTIONS(int32, int32_t)
 CELL_FUNCTIONS(int64, int64_t)
+CELL_FUNCTIONS(uint8, uint8_t)
+CELL_FUNCTIONS(uint16, uint16_t)
+CELL_FUNCTIONS(uint32, uint32_t)
+CELL_FUNCTIONS(uint64, uint64_t)
 
 static inline bool read_bool(const uint64_t *cell)
 {
@@ -53,10 +59,29 @@ static inline bool write_bool(uint64_t *cell, bool truth)
 #define MATH(name) name
 #include "mdf_c/lowered/lowered_real.inc"
 
+#define COMPUTE compute_int8
+#define ELEMENT int8_t
+#define WIDE uint32_t
+#define LOWEST INT8_MIN
+#define IS_NEGATIVE(x) ((x) < 0)
+#define READ read_int8
+#define WRITE write_int8
+#include "mdf_c/lowered/lowered_whole.inc"
+
+#define COMPUTE compute_int16
+#define ELEMENT int16_t
+#define WIDE uint32_t
+#define LOWEST INT16_MIN
+#define IS_NEGATIVE(x) ((x) < 0)
+#define READ read_int16
+#define WRITE write_int16
+#include "mdf_c/lowered/lowered_whole.inc"
+
 #define COMPUTE compute_int32
 #define ELEMENT int32_t
 #define WIDE uint32_t
 #define LOWEST INT32_MIN
+#define IS_NEGATIVE(x) ((x) < 0)
 #define READ read_int32
 #define WRITE write_int32
 #include "mdf_c/lowered/lowered_whole.inc"
@@ -65,8 +90,45 @@ static inline bool write_bool(uint64_t *cell, bool truth)
 #define ELEMENT int64_t
 #define WIDE uint64_t
 #define LOWEST INT64_MIN
+#define IS_NEGATIVE(x) ((x) < 0)
 #define READ read_int64
 #define WRITE write_int64
+#include "mdf_c/lowered/lowered_whole.inc"
+
+#define COMPUTE compute_uint8
+#define ELEMENT uint8_t
+#define WIDE uint32_t
+#define LOWEST 0
+#define IS_NEGATIVE(x) false
+#define READ read_uint8
+#define WRITE write_uint8
+#include "mdf_c/lowered/lowered_whole.inc"
+
+#define COMPUTE compute_uint16
+#define ELEMENT uint16_t
+#define WIDE uint32_t
+#define LOWEST 0
+#define IS_NEGATIVE(x) false
+#define READ read_uint16
+#define WRITE write_uint16
+#include "mdf_c/lowered/lowered_whole.inc"
+
+#define COMPUTE compute_uint32
+#define ELEMENT uint32_t
+#define WIDE uint32_t
+#define LOWEST 0
+#define IS_NEGATIVE(x) false
+#define READ read_uint32
+#define WRITE write_uint32
+#include "mdf_c/lowered/lowered_whole.inc"
+
+#define COMPUTE compute_uint64
+#define ELEMENT uint64_t
+#define WIDE uint64_t
+#define LOWEST 0
+#define IS_NEGATIVE(x) false
+#define READ read_uint64
+#define WRITE write_uint64
 #include "mdf_c/lowered/lowered_whole.inc"
 
 static inline bool compute_bool(enum mdf_lowered_code code, const uint64_t *left, const uint64_t *right, uint64_t *result)
@@ -109,10 +171,22 @@ bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint
         return compute_float32(code, operands[0], operands[1], result);
     case MDF_DTYPE_FLOAT64:
         return compute_float64(code, operands[0], operands[1], result);
+    case MDF_DTYPE_INT8:
+        return compute_int8(code, operands[0], operands[1], result);
+    case MDF_DTYPE_INT16:
+        return compute_int16(code, operands[0], operands[1], result);
     case MDF_DTYPE_INT32:
         return compute_int32(code, operands[0], operands[1], result);
     case MDF_DTYPE_INT64:
         return compute_int64(code, operands[0], operands[1], result);
+    case MDF_DTYPE_UINT8:
+        return compute_uint8(code, operands[0], operands[1], result);
+    case MDF_DTYPE_UINT16:
+        return compute_uint16(code, operands[0], operands[1], result);
+    case MDF_DTYPE_UINT32:
+        return compute_uint32(code, operands[0], operands[1], result);
+    case MDF_DTYPE_UINT64:
+        return compute_uint64(code, operands[0], operands[1], result);
     case MDF_DTYPE_BOOL:
         return compute_bool(code, operands[0], operands[1], result);
     default:
@@ -130,14 +204,26 @@ bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint
 #define SCALAR_FUNCTIONS(code, right)     \
     SCALAR_FUNCTION(code, float32, right) \
     SCALAR_FUNCTION(code, float64, right) \
+    SCALAR_FUNCTION(code, int8, right)    \
+    SCALAR_FUNCTION(code, int16, right)   \
     SCALAR_FUNCTION(code, int32, right)   \
     SCALAR_FUNCTION(code, int64, right)   \
+    SCALAR_FUNCTION(code, uint8, right)   \
+    SCALAR_FUNCTION(code, uint16, right)  \
+    SCALAR_FUNCTION(code, uint32, right)  \
+    SCALAR_FUNCTION(code, uint64, right)  \
     SCALAR_FUNCTION(code, bool, right)
 #define ROW(code)                                                       \
     [MDF_LOWERED_##code] = {[MDF_DTYPE_FLOAT32] = run_##code##_float32, \
                             [MDF_DTYPE_FLOAT64] = run_##code##_float64, \
+                            [MDF_DTYPE_INT8] = run_##code##_int8,       \
+                            [MDF_DTYPE_INT16] = run_##code##_int16,     \
                             [MDF_DTYPE_INT32] = run_##code##_int32,     \
                             [MDF_DTYPE_INT64] = run_##code##_int64,     \
+                            [MDF_DTYPE_UINT8] = run_##code##_uint8,     \
+                            [MDF_DTYPE_UINT16] = run_##code##_uint16,   \
+                            [MDF_DTYPE_UINT32] = run_##code##_uint32,   \
+                            [MDF_DTYPE_UINT64] = run_##code##_uint64,   \
                             [MDF_DTYPE_BOOL] = run_##code##_bool},
 
 #define CODES_OF_TWO(X)                                                                                                     \
@@ -147,7 +233,8 @@ bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint
     X(DIVIDE)                                                                                                               \
     X(DIVIDE_NONZERO)                                                                                                       \
     X(QUOTIENT) X(REMAINDER) X(FLOOR_QUOTIENT) X(FLOOR_REMAINDER) X(ADD_EXACT) X(SUBTRACT_EXACT) X(MULTIPLY_EXACT) X(EQUAL) \
-        X(NOT_EQUAL) X(LESS) X(LESS_EQUAL) X(GREATER) X(GREATER_EQUAL) X(AND) X(OR) X(EXCLUSIVE_OR)
+        X(NOT_EQUAL) X(LESS) X(LESS_EQUAL) X(GREATER) X(GREATER_EQUAL) X(AND) X(OR) X(EXCLUSIVE_OR) X(SHIFT_LEFT) X(SHIFT_RIGHT) \
+            X(SHIFT_LEFT_EXACT) X(SHIFT_RIGHT_EXACT)
 #define CODES_OF_ONE(X) X(NEGATE) X(ABSOLUTE) X(SQUARE_ROOT) X(FLOOR) X(CEILING) X(NEGATE_EXACT) X(NOT)
 #define FUNCTIONS_OF_TWO(code) SCALAR_FUNCTIONS(code, &cells[op->in[1]])
 #define FUNCTIONS_OF_ONE(code) SCALAR_FUNCTIONS(code, NULL)

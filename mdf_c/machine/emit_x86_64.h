@@ -229,14 +229,19 @@ uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_
 /* --- emit_x86_64_places.c: values in registers and cells. */
 bool emission_is_constant(const struct emission *emission, mdf_lowered_id id);
 uint64_t emission_constant(const struct emission *emission, mdf_lowered_id id); /* its bits, upper ones 0 */
-/* Of int32 and int64: the constant; whether it fits the four bytes that instructions have for numbers. */
+/* Of whole numbers: the constant, of which uint32 and uint64 have the bits; whether it fits the four bytes that instructions have
+ * for numbers, which take the sign along. */
 bool emission_small_constant(const struct emission *emission, mdf_lowered_id id, int32_t *number);
 struct machine_operand emission_cell(const struct emission *emission, mdf_lowered_id id); /* its own */
 struct machine_operand emission_operand(struct emission *emission, mdf_lowered_id id);
 /* The register that has the value, which is loaded into `scratch` where it lies in none. */
 uint8_t emission_general(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
 uint8_t emission_real(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
+/* Of whole numbers: the same, where those of 1 and 2 bytes, whose registers have anything above them, are made 4 in `scratch`, with
+ * the sign that they have. */
+uint8_t emission_whole_number(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
 /* The same into exactly that register. */
+void emission_load_whole_number(struct emission *emission, mdf_lowered_id id, uint8_t number);
 void emission_load_general(struct emission *emission, mdf_lowered_id id, uint8_t number);
 void emission_load_real(struct emission *emission, mdf_lowered_id id, uint8_t number);
 /* The register to compute a result in; emission_finish brings it to where the value lies. */
@@ -260,6 +265,29 @@ void emission_call_loop(struct emission *emission, const struct mdf_lowered_op *
 void emission_call_memcpy(struct emission *emission);
 void emission_move_real(struct emission *emission, uint8_t target, uint8_t source);
 struct machine_operand emission_array_data(mdf_lowered_id id);
+
+/* Whole numbers with bytes of their own; whether they have a sign, and of the register that they are computed in the bytes. */
+static inline bool machine_is_whole(unsigned dtype)
+{
+    char kind = mdf_dtype_kind((mdf_dtype)dtype);
+
+    return (kind == 'i' || kind == 'u') && mdf_dtype_bits((mdf_dtype)dtype) >= 8;
+}
+
+static inline bool machine_is_signed(unsigned dtype)
+{
+    return mdf_dtype_kind((mdf_dtype)dtype) == 'i';
+}
+
+static inline bool machine_is_short(unsigned dtype)
+{
+    return machine_is_whole(dtype) && mdf_dtype_size((mdf_dtype)dtype) < 4;
+}
+
+static inline unsigned machine_whole_size(unsigned dtype)
+{
+    return mdf_dtype_size((mdf_dtype)dtype) == 8 ? 8 : 4;
+}
 
 /* --- emit_x86_64_scalar.c: reals, and what leads from and to them; emit_x86_64_whole.c: whole numbers. */
 void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op);

@@ -27,8 +27,11 @@ static struct machine_test compare_operands(struct emission *emission, const str
 {
     static const enum machine_condition conditions[] = {IF_EQUAL,         IF_NOT_EQUAL, IF_LESS,
                                                         IF_LESS_OR_EQUAL, IF_GREATER,   IF_GREATER_OR_EQUAL};
-    struct machine_test test = {conditions[op->code - MDF_LOWERED_EQUAL], PARITY_ANY};
-    unsigned size = op->dtype == MDF_DTYPE_INT64 ? 8 : 4;
+    static const enum machine_condition of_naturals[] = {IF_EQUAL,          IF_NOT_EQUAL, IF_BELOW,
+                                                         IF_BELOW_OR_EQUAL, IF_ABOVE,     IF_ABOVE_OR_EQUAL};
+    bool is_signed = machine_is_signed(op->dtype) || !machine_is_whole(op->dtype);
+    struct machine_test test = {(is_signed ? conditions : of_naturals)[op->code - MDF_LOWERED_EQUAL], PARITY_ANY};
+    unsigned size = machine_whole_size(op->dtype);
     struct machine_operand second;
     int32_t number;
     uint8_t first;
@@ -36,7 +39,7 @@ static struct machine_test compare_operands(struct emission *emission, const str
     if (is_real_type(op->dtype)) {
         return compare_reals(emission, op);
     }
-    first = emission_general(emission, op->in[0], RAX);
+    first = emission_whole_number(emission, op->in[0], RAX);
     if (emission_small_constant(emission, op->in[1], &number)) {
         if (number == 0) {
             assemble_general(emission->assembler, GENERAL_TEST, size, first, in_register(first));
@@ -45,8 +48,8 @@ static struct machine_test compare_operands(struct emission *emission, const str
         }
         return test;
     }
-    second = op->dtype == MDF_DTYPE_BOOL ? in_register(emission_general(emission, op->in[1], RCX))
-                                         : emission_operand(emission, op->in[1]);
+    second = mdf_dtype_size((mdf_dtype)op->dtype) < 4 ? in_register(emission_whole_number(emission, op->in[1], RCX))
+                                                      : emission_operand(emission, op->in[1]);
     assemble_general(emission->assembler, GENERAL_COMPARE, size, first, second);
     return test;
 }

@@ -2,7 +2,8 @@
  *
  * A constant divisor becomes a multiplication (Granlund and Montgomery, Division by Invariant Integers using Multiplication,
  * 1994; the multiplier as in Warren, Hacker's Delight, chapter 10): with N bits, |d| >= 2 and the right s, floor(n / d) for 0 <=
- * n < 2^(N-1) is (n * m) >> (N + s). int32 numbers are divided as 64-bit ones. */
+ * n < 2^(N-1) is (n * m) >> (N + s). Numbers of fewer bytes are divided as 64-bit ones; those of uint64, of which the multiplier
+ * needs a bit more, as (((n - q) >> 1) + q) >> (l - 1) with q = (n * m) >> N and 2^(l - 1) < d <= 2^l. */
 #include "mdf_c/machine/emit_x86_64.h"
 
 /* m as a signed number: where it is negative, 2^64 is to be added. */
@@ -39,18 +40,19 @@ static bool wants_remainder(const struct mdf_lowered_op *op)
     return op->code == MDF_LOWERED_REMAINDER || op->code == MDF_LOWERED_FLOOR_REMAINDER;
 }
 
-/* Loads a whole number, of 4 or 8 bytes, as one of 8 bytes. */
+/* Loads a whole number as one of 8 bytes. */
 static void load_wide(struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id id, uint8_t number)
 {
-    emission_load_general(emission, id, number);
-    if (op->dtype == MDF_DTYPE_INT32) {
-        assemble_general(emission->assembler, GENERAL_SIGN_EXTEND, 8, number, in_register(number));
+    emission_load_whole_number(emission, id, number);
+    if (machine_whole_size(op->dtype) == 4) {
+        assemble_general(emission->assembler, machine_is_signed(op->dtype) ? GENERAL_SIGN_EXTEND : GENERAL_LOAD,
+                         machine_is_signed(op->dtype) ? 8 : 4, number, in_register(number));
     }
 }
 
 static void finish(struct emission *emission, const struct mdf_lowered_op *op, uint8_t number)
 {
-    if (op->dtype == MDF_DTYPE_INT32) {
+    if (machine_whole_size(op->dtype) == 4) {
         assemble_general(emission->assembler, GENERAL_LOAD, 4, number, in_register(number));
     }
     emission_finish(emission, op->out, number);
@@ -60,8 +62,12 @@ static void finish(struct emission *emission, const struct mdf_lowered_op *op, u
 static bool is_natural(const struct emission *emission, mdf_lowered_id id)
 {
     const struct step *step = emission->lives[id].step != UINT32_MAX ? &emission->steps[emission->lives[id].step] : NULL;
+    unsigned dtype = emission->lowered->values[id].form.dtype;
     int32_t number;
 
+    if (!machine_is_signed(dtype)) {
+        return dtype != MDF_DTYPE_UINT64;
+    }
     if (emission_is_constant(emission, id)) {
         return emission_small_constant(emission, id, &number) && number >= 0;
     }
@@ -222,10 +228,71 @@ static void divide_by_minus_one(struct emission *emission, const struct mdf_lowe
         assemble_move_number(assembler, RDX, 0);
         return;
     }
-    assemble_single(assembler, SINGLE_NEGATE, op->dtype == MDF_DTYPE_INT64 ? 8 : 4, in_register(RAX));
-    if (floors(op)) {
+    assemble_single(assembler, SINGLE_NEGATE, machine_whole_size(op->dtype), in_register(RAX));
+    if (floors(op) && machine_is_short(op->dtype)) {
+        assemble_with_number(assembler, NUMBER_COMPARE, 4, in_register(RAX), 1 << (8 * mdf_dtype_size((mdf_dtype)op->dtype) - 1));
+        assemble_jump_if(assembler, IF_EQUAL, emission->bail_out);
+    } else if (floors(op)) {
         assemble_jump_if(assembler, IF_OVERFLOW, emission->bail_out);
     }
+}
+
+/* 2^64 (2^l - d) / d + 1, bit by bit; 2^l may be 2^64. */
+static uint64_t find_natural_multiplier(uint64_t d, uint8_t l)
+{
+    uint64_t rest = (l == 64 ? 0 : UINT64_C(1) << l) - d, quotient = 0;
+    unsigned i;
+
+    for (i = 0; i < 64; i++) {
+        bool takes = rest >= d - rest; /* 2 rest >= d */
+
+        quotient = 2 * quotient + takes;
+        rest = takes ? rest - (d - rest) : 2 * rest;
+    }
+    return quotient + 1;
+}
+
+/* uint64 by a constant d >= 2. */
+static void divide_naturals_by(struct emission *emission, const struct mdf_lowered_op *op, uint64_t d)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t n_bits = power_of_two(d), l = (uint8_t)(64 - __builtin_clzll(d - 1));
+
+    emission_load_general(emission, op->in[0], RCX);
+    if (n_bits > 0) {
+        assemble_move(assembler, RDX, RCX);
+        assemble_shift(assembler, wants_remainder(op) ? SHIFT_LEFT : SHIFT_RIGHT, 8, RDX,
+                       wants_remainder(op) ? (uint8_t)(64 - n_bits) : n_bits);
+        if (wants_remainder(op)) {
+            assemble_shift(assembler, SHIFT_RIGHT, 8, RDX, (uint8_t)(64 - n_bits));
+        }
+    } else {
+        assemble_move_number(assembler, RAX, find_natural_multiplier(d, l));
+        assemble_single(assembler, SINGLE_MULTIPLY_NATURALS, 8, in_register(RCX));
+        assemble_move(assembler, RAX, RCX);
+        assemble_general(assembler, GENERAL_SUBTRACT, 8, RAX, in_register(RDX));
+        assemble_shift(assembler, SHIFT_RIGHT, 8, RAX, 1);
+        assemble_general(assembler, GENERAL_ADD, 8, RDX, in_register(RAX));
+        assemble_shift(assembler, SHIFT_RIGHT, 8, RDX, (uint8_t)(l - 1));
+        if (wants_remainder(op)) {
+            remainder_of_quotient(emission, (int64_t)d);
+        }
+    }
+    emission_finish(emission, op->out, RDX);
+}
+
+static void divide_naturals(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    unsigned size = machine_whole_size(op->dtype);
+
+    emission_load_whole_number(emission, op->in[0], RAX);
+    emission_load_whole_number(emission, op->in[1], RCX);
+    assemble_general(assembler, GENERAL_TEST, size, RCX, in_register(RCX));
+    assemble_jump_if(assembler, IF_EQUAL, emission->bail_out);
+    assemble_move_number(assembler, RDX, 0);
+    assemble_single(assembler, SINGLE_DIVIDE_NATURALS, size, in_register(RCX));
+    emission_finish(emission, op->out, wants_remainder(op) ? RDX : RAX);
 }
 
 static void divide_by_value(struct emission *emission, const struct mdf_lowered_op *op)
@@ -253,14 +320,23 @@ static void divide_by_value(struct emission *emission, const struct mdf_lowered_
 
 void emission_division(struct emission *emission, const struct mdf_lowered_op *op)
 {
+    bool is_constant = emission_is_constant(emission, op->in[1]);
+    uint64_t bits = is_constant ? emission_constant(emission, op->in[1]) : 0;
     int64_t divisor = 0;
+    int32_t number;
 
-    if (emission_is_constant(emission, op->in[1])) {
-        uint64_t bits = emission_constant(emission, op->in[1]);
-
-        divisor = op->dtype == MDF_DTYPE_INT64 ? (int64_t)bits : (int32_t)(uint32_t)bits;
+    if (is_constant && op->dtype == MDF_DTYPE_UINT64 && bits >= 2) {
+        divide_naturals_by(emission, op, bits);
+        return;
     }
-    if (divisor >= 2 || (divisor <= -2 && divisor != INT64_MIN && !floors(op))) {
+    if (is_constant && op->dtype != MDF_DTYPE_UINT64) {
+        divisor = machine_whole_size(op->dtype) == 8 || !machine_is_signed(op->dtype)
+                      ? (int64_t)bits
+                      : (emission_small_constant(emission, op->in[1], &number) ? number : 0);
+    }
+    if (!machine_is_signed(op->dtype) && divisor < 2) {
+        divide_naturals(emission, op);
+    } else if (divisor >= 2 || (divisor <= -2 && divisor != INT64_MIN && !floors(op))) {
         divide_by_constant(emission, op, divisor);
     } else {
         divide_by_value(emission, op);

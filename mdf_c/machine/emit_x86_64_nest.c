@@ -53,8 +53,7 @@ static bool covers(struct nest_code *code)
 
 bool emission_has_vectors(unsigned dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL;
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_BOOL || machine_is_whole(dtype);
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -187,11 +186,14 @@ static bool has_widest_element(const struct mdf_nest_step *step)
     enum mdf_lowered_code code = (enum mdf_lowered_code)step->code;
     bool is_of_reals = is_real(step->operand_dtype), is_of_truths = step->operand_dtype == MDF_DTYPE_BOOL;
 
+    if (machine_is_whole(step->operand_dtype)) {
+        return !is_called(step);
+    }
     if (code == MDF_LOWERED_AND || code == MDF_LOWERED_OR || code == MDF_LOWERED_EXCLUSIVE_OR || code == MDF_LOWERED_NOT) {
         return is_of_truths;
     }
     if (code == MDF_LOWERED_CAST && !is_called(step)) {
-        return is_of_reals ? is_real(step->dtype) || step->dtype == MDF_DTYPE_BOOL : is_of_truths && is_real(step->dtype);
+        return is_of_reals ? is_real(step->dtype) || step->dtype == MDF_DTYPE_BOOL : is_of_truths;
     }
     return is_of_reals && (is_real(step->dtype) || (emission_is_comparison(code) && !is_called(step)));
 }
@@ -208,14 +210,17 @@ static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct md
             return false;
         }
         if (step->level <= axis || step->view.strides[axis] == 0) {
-            return is_real(step->dtype) || size == 8 || (size == 1 && step->kind == MDF_NEST_LOAD);
+            return step->dtype != MDF_DTYPE_BOOL || step->kind == MDF_NEST_LOAD;
         }
-        return is_real(step->dtype) && (lanes * size < 64 || step->view.strides[axis] == 1);
+        if (size < 4) {
+            return step->dtype != MDF_DTYPE_BOOL && step->view.strides[axis] == 1 && nest->extents[axis] % lanes == 0;
+        }
+        return lanes * size < 64 || step->view.strides[axis] == 1;
     case MDF_NEST_ELEMENT:
         return has_widest_element(step);
     case MDF_NEST_FOLD:
-        return is_real(step->dtype) && is_real(step->operand_dtype) && !nest_finds_index(step) &&
-               step->order != MDF_NEST_PAIRWISE;
+        return is_real(step->dtype) == is_real(step->operand_dtype) && !nest_finds_index(step) &&
+               step->order != MDF_NEST_PAIRWISE && (is_real(step->dtype) || step->fold <= MDF_NEST_PRODUCT);
     }
     return false;
 }

@@ -90,6 +90,8 @@ static void emit_step(struct nest_code *code, const struct nest_node *node)
                             .dtype = step->operand_dtype,
                             .result = step->dtype,
                             .active = node->active,
+                            .constants = {MDF_LOWERED_NONE, node->has_count ? node->constant : MDF_LOWERED_NONE},
+                            .rotation = node->rotation,
                             .out = target_register(code, node)};
     size_t k;
 

@@ -2,7 +2,8 @@
  * each lie side by side, as in a fold over short rows, they are loaded as rows and turned; indices by which several tables are
  * read are looked at once; a product that needs no rounding and the sum that takes it are one instruction, and so is the choice
  * of the smaller or the larger one of two reals, but that NaN is looked for behind it, and what two neighbours store for a
- * function that is called. The bits are the same. */
+ * function that is called; bits that are shifted to either side and joined are rotated. The bits are the same. */
+#include "mdf_c/base/processor.h"
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 #include <string.h>
@@ -331,6 +332,59 @@ static void join_stores(struct nest_code *code, struct nest_block *block)
     }
 }
 
+/* ------------------------------------------------------------------ shifts and rotations */
+
+static bool is_code(const struct nest_code *code, const struct nest_node *node, enum mdf_lowered_code wanted)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+
+    return node->code == NODE_ELEMENT && step->kind == MDF_NEST_ELEMENT && step->code == wanted && node->rotation == 0;
+}
+
+/* A count that is a constant is a part of the instruction. */
+static void take_count(struct nest_code *code, struct nest_node *node)
+{
+    bool is_shift = is_code(code, node, MDF_LOWERED_SHIFT_LEFT) || is_code(code, node, MDF_LOWERED_SHIFT_RIGHT);
+
+    if (is_shift && node->n_in == 2 && code->nodes[node->in[1]].code == NODE_NUMBER) {
+        node->constant = code->nodes[node->in[1]].constant;
+        node->has_count = true;
+        node->n_in = 1;
+    }
+}
+
+/* x << k | x >> (width - k), also added or exclusive: of numbers without sign that fill their lanes. */
+static void find_rotation(struct nest_code *code, struct nest_node *node)
+{
+    const struct mdf_nest_step *step = &code->nest->steps[node->step];
+    const struct nest_node *left, *right;
+    uint64_t width = 8 * mdf_dtype_size((mdf_dtype)step->dtype), n_left, n_right;
+
+    if (!mdf_has_avx512() || node->n_in != 2 || (step->dtype != MDF_DTYPE_UINT32 && step->dtype != MDF_DTYPE_UINT64) ||
+        !(is_code(code, node, MDF_LOWERED_OR) || is_code(code, node, MDF_LOWERED_EXCLUSIVE_OR) || is_code(code, node, MDF_LOWERED_ADD))) {
+        return;
+    }
+    left = &code->nodes[node->in[0]];
+    right = &code->nodes[node->in[1]];
+    if (is_code(code, left, MDF_LOWERED_SHIFT_RIGHT)) {
+        const struct nest_node *other = left;
+
+        left = right;
+        right = other;
+    }
+    if (!is_code(code, left, MDF_LOWERED_SHIFT_LEFT) || !is_code(code, right, MDF_LOWERED_SHIFT_RIGHT) || !left->has_count ||
+        !right->has_count || left->in[0] != right->in[0]) {
+        return;
+    }
+    n_left = emission_constant(code->emission, left->constant);
+    n_right = emission_constant(code->emission, right->constant);
+    if (n_left > 0 && n_left < width && n_left + n_right == width) {
+        node->in[0] = left->in[0];
+        node->n_in = 1;
+        node->rotation = (uint8_t)n_left;
+    }
+}
+
 /* ------------------------------------------------------------------ the whole */
 
 bool nest_combine(struct nest_code *code)
@@ -345,6 +399,10 @@ bool nest_combine(struct nest_code *code)
         join_gathers(code, &code->blocks[i]);
     }
     for (i = 0; i < code->n_nodes; i++) {
+        take_count(code, &code->nodes[i]);
+    }
+    for (i = 0; i < code->n_nodes; i++) {
+        find_rotation(code, &code->nodes[i]);
         change_factors(code, &code->nodes[i]);
         fuse_product(code, &code->nodes[i]);
     }

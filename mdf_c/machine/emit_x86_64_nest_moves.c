@@ -28,7 +28,7 @@ size_t nest_memory_bytes(const struct nest_code *code)
 
 unsigned nest_element_size(const struct nest_code *code, unsigned dtype)
 {
-    return dtype == MDF_DTYPE_BOOL ? code->shape.width : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+    return dtype == MDF_DTYPE_BOOL ? code->shape.width : machine_is_short(dtype) ? 4 : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
 }
 
 /* Of a register that has values of a type. */
@@ -123,7 +123,7 @@ bool nest_lies_in_memory(const struct nest_code *code, const struct nest_node *n
     if (!nest_is_loaded_again(node)) {
         return true;
     }
-    return node->code == NODE_LOAD && node->place.kind == PLACE_ROW && node->dtype != MDF_DTYPE_BOOL &&
+    return node->code == NODE_LOAD && node->place.kind == PLACE_ROW && mdf_dtype_size((mdf_dtype)node->dtype) >= 4 &&
            node->active * nest_element_size(code, node->dtype) == nest_vector_size(code, node->dtype);
 }
 
@@ -196,12 +196,33 @@ static void extend_bools(struct nest_code *code, uint8_t number, struct machine_
                     in_register(number));
 }
 
+/* The instruction that loads a number of 1 or 2 bytes as one of 4, to a general register or, of several, to vectors. */
+static unsigned short_load(unsigned dtype)
+{
+    bool is_byte = mdf_dtype_size((mdf_dtype)dtype) == 1;
+
+    return machine_is_signed(dtype) ? (is_byte ? GENERAL_SIGN_BYTE : GENERAL_SIGN_SHORT)
+                                    : (is_byte ? GENERAL_LOAD_BYTE : GENERAL_LOAD_SHORT);
+}
+
+static unsigned short_extension(unsigned dtype)
+{
+    bool is_byte = mdf_dtype_size((mdf_dtype)dtype) == 1;
+
+    return machine_is_signed(dtype) ? (is_byte ? VECTOR_EXTEND_BYTES_TO_4 : VECTOR_EXTEND_SHORTS_TO_4)
+                                    : (is_byte ? VECTOR_FILL_BYTES_TO_4 : VECTOR_FILL_SHORTS_TO_4);
+}
+
 static void load_spread(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
 {
     struct assembler *assembler = nest_assembler(code);
     struct machine_operand operand = with_index(operand_at(code, &node->place, 0), has_index);
 
-    if (node->dtype == MDF_DTYPE_BOOL) {
+    if (machine_is_short(node->dtype)) {
+        assemble_general(assembler, short_load(node->dtype), 4, RCX, operand);
+        assemble_vector(assembler, VECTOR_FROM_GENERAL, 16, number, 0, in_register(RCX));
+        assemble_vector(assembler, VECTOR_BROADCAST_4, nest_vector_size(code, node->dtype), number, 0, in_register(number));
+    } else if (node->dtype == MDF_DTYPE_BOOL) {
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RCX, operand);
         assemble_single(assembler, SINGLE_NEGATE, 8, in_register(RCX));
         assemble_vector(assembler, VECTOR_FROM_GENERAL_8, 16, number, 0, in_register(RCX));
@@ -216,7 +237,7 @@ static void load_spread(struct nest_code *code, const struct nest_node *node, ui
 static void load_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number, uint8_t index, bool has_index)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    size_t size = node->dtype == MDF_DTYPE_BOOL ? 1 : nest_element_size(code, node->dtype);
     unsigned per_half = size == 1 ? 8 : (unsigned)(16 / size), lane;
     uint8_t first = size == 1 ? SCRATCH_REAL : number;
 
@@ -228,10 +249,15 @@ static void load_lanes(struct nest_code *code, const struct nest_node *node, uin
             find_index(code, node, index, lane);
         }
         operand = with_index(operand_at(code, &node->place, lane * node->place.lane_bytes), has_index || index != NO_REGISTER);
+        if (machine_is_short(node->dtype)) {
+            assemble_general(assembler, short_load(node->dtype), 4, RCX, operand);
+            operand = in_register(RCX);
+        }
         if (size == 1) {
             assemble_vector_with_number(assembler, VECTOR_INSERT_BYTE, 16, target, target, operand, (uint8_t)lane);
         } else if (lane % per_half == 0) {
-            assemble_vector(assembler, move_code(size, false), 16, target, 0, operand);
+            assemble_vector(assembler, operand.kind == IN_REGISTER ? VECTOR_FROM_GENERAL : move_code(size, false), 16, target, 0,
+                            operand);
         } else {
             assemble_vector_with_number(assembler, size == 4 ? VECTOR_INSERT_4 : VECTOR_INSERT_8, 16, target, target, operand,
                                         (uint8_t)(lane % per_half));
@@ -253,9 +279,7 @@ bool nest_gathers(const struct nest_code *code, const struct nest_node *node)
     return node->code == NODE_LOAD && node->n_in > 0 && nest_depends_on_lanes(code, view->at) &&
            node->place.kind == PLACE_LANES && node->active == lanes &&
            (has_narrow_index(code, node) ? size == 4 && lanes <= 8 && lanes >= 4 : lanes == 4) && node->place.lane_bytes == 0 &&
-           !node->place.is_cell &&
-           (node->dtype == MDF_DTYPE_FLOAT32 || node->dtype == MDF_DTYPE_INT32 || node->dtype == MDF_DTYPE_FLOAT64 ||
-            node->dtype == MDF_DTYPE_INT64) &&
+           !node->place.is_cell && node->dtype != MDF_DTYPE_BOOL && !machine_is_short(node->dtype) &&
            (scale == 1 || scale == 2 || scale == 4 || scale == 8);
 }
 
@@ -368,8 +392,11 @@ static void load_row(struct nest_code *code, const struct nest_node *node, uint8
     struct assembler *assembler = nest_assembler(code);
     size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size;
 
-    if (size == 1 && (code->shape.lanes == 1 || node->active < code->shape.lanes)) {
+    if (size < 4 && (code->shape.lanes == 1 || node->active < code->shape.lanes)) {
         load_lanes(code, node, number, NO_REGISTER, has_index);
+    } else if (machine_is_short(node->dtype)) {
+        assemble_vector(assembler, short_extension(node->dtype), nest_vector_size(code, node->dtype), number, 0,
+                        with_index(operand_at(code, &node->place, 0), has_index));
     } else if (size == 1) {
         extend_bools(code, number, with_index(operand_at(code, &node->place, 0), has_index));
     } else if (move_code(n_bytes, false) != 0) {
@@ -519,11 +546,10 @@ void nest_load_bits(struct nest_code *code, uint64_t bits, unsigned size, uint8_
 
 void nest_load_number(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
-    uint64_t bits = emission_constant(code->emission, node->constant);
+    uint64_t bits = emission_lane_constant(code->emission, node->constant);
     bool is_bool = node->dtype == MDF_DTYPE_BOOL;
 
-    nest_load_bits(code, is_bool && bits != 0 ? UINT64_MAX : bits, is_bool ? 8 : (unsigned)mdf_dtype_size((mdf_dtype)node->dtype),
-                   number);
+    nest_load_bits(code, is_bool && bits != 0 ? UINT64_MAX : bits, is_bool ? 8 : nest_element_size(code, node->dtype), number);
 }
 
 /* ------------------------------------------------------------------ stores */
@@ -531,7 +557,7 @@ void nest_load_number(struct nest_code *code, const struct nest_node *node, uint
 static void store_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
+    size_t size = node->dtype == MDF_DTYPE_BOOL ? 1 : nest_element_size(code, node->dtype);
     unsigned per_half = size == 1 ? 16 : (unsigned)(16 / size), lane;
 
     for (lane = 0; lane < node->active; lane++) {
@@ -541,7 +567,10 @@ static void store_lanes(struct nest_code *code, const struct nest_node *node, ui
             assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
             number = SCRATCH_REAL;
         }
-        if (size == 1) {
+        if (machine_is_short(node->dtype)) {
+            assemble_vector_with_number(assembler, VECTOR_EXTRACT_4, 16, number, 0, in_register(RAX), (uint8_t)(lane % per_half));
+            assemble_store(assembler, (unsigned)mdf_dtype_size((mdf_dtype)node->dtype), RAX, operand);
+        } else if (size == 1) {
             assemble_vector_with_number(assembler, VECTOR_STORE_BYTE, 16, number, 0, operand, (uint8_t)lane);
         } else if (lane % per_half == 0) {
             assemble_vector(assembler, move_code(size, true), 16, number, 0, operand);
@@ -557,14 +586,17 @@ void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t nu
     struct assembler *assembler = nest_assembler(code);
     size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size * node->n_in;
 
-    if (size == 1) {
-        struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};
+    struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};
 
+    if (node->dtype == MDF_DTYPE_BOOL) {
         packed_make_bytes(&packed, number);
+        number = SCRATCH_REAL;
+    } else if (size < 4 && node->place.kind != PLACE_LANES && move_code(n_bytes, true) != 0) {
+        packed_make_short(&packed, node->dtype, number);
         number = SCRATCH_REAL;
     }
     if (node->place.kind == PLACE_LANES || move_code(n_bytes, true) == 0) {
-        if (node->place.kind == PLACE_LANES || size == 1) {
+        if (node->place.kind == PLACE_LANES || size < 4) {
             store_lanes(code, node, number);
             return;
         }

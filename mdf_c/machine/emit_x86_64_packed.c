@@ -2,14 +2,11 @@
  * works in the free registers, and writes the result with the last one: it may have the register of an operand. */
 #include "mdf_c/machine/emit_x86_64_packed.h"
 
+#include "mdf_c/base/processor.h"
+
 static bool is_real_type(unsigned dtype)
 {
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
-static bool is_whole_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
 }
 
 static bool covers_cast(unsigned from, unsigned to)
@@ -17,10 +14,7 @@ static bool covers_cast(unsigned from, unsigned to)
     if (is_real_type(from)) {
         return is_real_type(to) || to == MDF_DTYPE_BOOL;
     }
-    if (!emission_has_vectors(to)) {
-        return false;
-    }
-    return from == MDF_DTYPE_INT64 ? !is_real_type(to) : is_whole_type(from) || from == MDF_DTYPE_BOOL;
+    return emission_has_vectors(to) && (!is_real_type(to) || machine_whole_size(from) == 4 || mdf_has_avx512());
 }
 
 bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
@@ -39,12 +33,26 @@ static unsigned packed_size(const struct packed *packed, unsigned element_size)
 /* Bytes of an element of the op's operands, in a register. */
 static unsigned element_size(const struct packed *packed, unsigned dtype)
 {
-    return dtype == MDF_DTYPE_BOOL ? packed->width : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+    return dtype == MDF_DTYPE_BOOL ? packed->width : machine_is_short(dtype) ? 4 : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
 }
 
 static unsigned size_of(const struct packed *packed, unsigned dtype)
 {
     return packed_size(packed, element_size(packed, dtype));
+}
+
+uint64_t emission_lane_constant(const struct emission *emission, mdf_lowered_id id)
+{
+    int32_t number;
+
+    return machine_is_short(emission->lowered->values[id].form.dtype) && emission_small_constant(emission, id, &number)
+               ? (uint32_t)number
+               : emission_constant(emission, id);
+}
+
+static uint64_t packed_constant(const struct packed *packed, size_t k)
+{
+    return emission_lane_constant(packed->emission, packed->constants[k]);
 }
 
 /* An operand that an instruction may read from memory. */
@@ -56,8 +64,7 @@ static struct machine_operand operand_of(struct packed *packed, size_t k)
     if (packed->constants[k] == MDF_LOWERED_NONE) {
         return packed->memory;
     }
-    return constant_operand(packed->assembler, emission_constant(packed->emission, packed->constants[k]),
-                            element_size(packed, packed->dtype));
+    return constant_operand(packed->assembler, packed_constant(packed, k), element_size(packed, packed->dtype));
 }
 
 static void make_zero(struct packed *packed, uint8_t number)
@@ -118,6 +125,12 @@ static unsigned real_kind(const struct packed *packed)
     return packed->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
 }
 
+/* Of operations on bits: by the size of elements. */
+static unsigned lane_kind(const struct packed *packed)
+{
+    return element_size(packed, packed->dtype) == 4 ? OF_FLOATS : OF_DOUBLES;
+}
+
 static void note_mask(struct assembler *assembler, uint8_t vector, uint8_t n_bytes)
 {
     assembler->mask_of = vector;
@@ -152,6 +165,24 @@ void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, u
     }
 }
 
+/* Numbers of fewer than 4 bytes lie in lanes of 4, with their own sign, or zeros, above them: what an op has left there is made
+ * that. */
+static void make_short(struct packed *packed, unsigned dtype, uint8_t target, uint8_t source)
+{
+    struct assembler *assembler = packed->assembler;
+    unsigned size = packed_size(packed, 4), n_bits = 8 * (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+
+    if (machine_is_signed(dtype)) {
+        assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_LEFT, target, in_register(source),
+                                    (uint8_t)(32 - n_bits));
+        assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_RIGHT_SIGNED, target, in_register(target),
+                                    (uint8_t)(32 - n_bits));
+    } else {
+        assemble_vector(assembler, VECTOR_AND, size, target, source,
+                        constant_operand(assembler, (UINT64_C(1) << n_bits) - 1, 4));
+    }
+}
+
 static void emit_two(struct packed *packed, unsigned code)
 {
     uint8_t first = packed->in[0];
@@ -166,7 +197,7 @@ static void emit_with_constant(struct packed *packed, unsigned code, uint64_t bi
     uint8_t first = packed->in[0], target = packed->out;
     unsigned size = size_of(packed, packed->dtype);
 
-    assemble_vector(packed->assembler, size == 64 ? code | real_kind(packed) : code, size, target, first,
+    assemble_vector(packed->assembler, size == 64 ? code | lane_kind(packed) : code, size, target, first,
                     constant_operand(packed->assembler, bits, element_size(packed, packed->dtype)));
 }
 
@@ -253,12 +284,16 @@ static void emit_product_of_long(struct packed *packed)
     unsigned size = size_of(packed, packed->dtype);
     uint8_t a = packed->in[0], b = packed->in[1], target;
 
-    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 2, SCRATCH_REAL, in_register(a), 32);
+    if (mdf_has_avx512()) {
+        assemble_vector(assembler, VECTOR_MULTIPLY_INTS_8, size, packed->out, a, in_register(b));
+        return;
+    }
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SCRATCH_REAL, in_register(a), 32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SCRATCH_REAL, SCRATCH_REAL, in_register(b));
-    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 2, SECOND_SCRATCH_REAL, in_register(b), 32);
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SECOND_SCRATCH_REAL, in_register(b), 32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(a));
     assemble_vector(assembler, VECTOR_ADD_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
-    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, 6, SCRATCH_REAL, in_register(SCRATCH_REAL), 32);
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_LEFT, SCRATCH_REAL, in_register(SCRATCH_REAL), 32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, a, in_register(b));
     target = packed->out;
     assemble_vector(assembler, VECTOR_ADD_INTS_8, size, target, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
@@ -266,7 +301,7 @@ static void emit_product_of_long(struct packed *packed)
 
 static void emit_negation(struct packed *packed)
 {
-    bool is_long = packed->dtype == MDF_DTYPE_INT64;
+    bool is_long = element_size(packed, packed->dtype) == 8;
     uint8_t first = packed->in[0], target = packed->out;
 
     make_zero(packed, SCRATCH_REAL);
@@ -280,8 +315,16 @@ static void emit_absolute(struct packed *packed)
     unsigned size = size_of(packed, packed->dtype);
     uint8_t first = packed->in[0], target = packed->out;
 
-    if (packed->dtype == MDF_DTYPE_INT32) {
+    if (!machine_is_signed(packed->dtype)) {
+        assemble_vector(assembler, VECTOR_MOVE, size, target, 0, in_register(first));
+        return;
+    }
+    if (element_size(packed, packed->dtype) == 4) {
         assemble_vector(assembler, VECTOR_ABSOLUTE_INTS, size, target, 0, in_register(first));
+        return;
+    }
+    if (mdf_has_avx512()) {
+        assemble_vector(assembler, VECTOR_ABSOLUTE_INTS_8, size, target, 0, in_register(first));
         return;
     }
     /* (x ^ sign) - sign */
@@ -291,9 +334,82 @@ static void emit_absolute(struct packed *packed)
     assemble_vector(assembler, VECTOR_SUBTRACT_INTS_8, size, target, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
 }
 
-static void emit_whole(struct packed *packed)
+/* To the right with the sign, of 8 bytes: what is negative is flipped before and after. */
+static void shift_long_signed(struct packed *packed, struct machine_operand count, bool is_constant, uint8_t n_bits)
 {
-    bool is_long = packed->dtype == MDF_DTYPE_INT64;
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, packed->dtype);
+    uint8_t first = packed->in[0], target = packed->out;
+
+    if (mdf_has_avx512() && is_constant) {
+        assemble_vector_with_number(assembler, VECTOR_ROTATE_INTS_8, size, VECTOR_TO_RIGHT_SIGNED, target, in_register(first),
+                                    n_bits);
+        return;
+    }
+    if (mdf_has_avx512()) {
+        assemble_vector(assembler, VECTOR_RIGHT_SIGNED_INTS_8, size, target, first, count);
+        return;
+    }
+    make_zero(packed, SCRATCH_REAL);
+    assemble_vector(assembler, VECTOR_GREATER_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SECOND_SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+    if (is_constant) {
+        assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SECOND_SCRATCH_REAL,
+                                    in_register(SECOND_SCRATCH_REAL), n_bits);
+    } else {
+        assemble_vector(assembler, VECTOR_RIGHT_INTS_8, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, count);
+    }
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, target, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
+}
+
+/* By a number of bits that is the same for all: past the width, 0 or the sign is left. */
+static void shift_by(struct packed *packed, uint64_t count)
+{
+    bool is_left = packed->code == MDF_LOWERED_SHIFT_LEFT, is_signed = !is_left && machine_is_signed(packed->dtype);
+    unsigned width = element_size(packed, packed->dtype), size = packed_size(packed, width);
+    uint8_t first = packed->in[0], target = packed->out, n_bits = (uint8_t)(count < 8 * width ? count : 8 * width);
+
+    n_bits = is_signed && n_bits == 8 * width ? (uint8_t)(n_bits - 1) : n_bits;
+    if (is_signed && width == 8) {
+        shift_long_signed(packed, in_register(first), true, n_bits);
+    } else {
+        assemble_vector_with_number(packed->assembler, width == 8 ? VECTOR_SHIFT_INTS_8 : VECTOR_SHIFT_INTS, size,
+                                    is_left     ? VECTOR_TO_LEFT
+                                    : is_signed ? VECTOR_TO_RIGHT_SIGNED
+                                                : VECTOR_TO_RIGHT,
+                                    target, in_register(first), n_bits);
+    }
+}
+
+static void emit_shift(struct packed *packed)
+{
+    bool is_left = packed->code == MDF_LOWERED_SHIFT_LEFT, is_long = element_size(packed, packed->dtype) == 8;
+    bool is_signed = !is_left && machine_is_signed(packed->dtype);
+
+    if (packed->constants[1] != MDF_LOWERED_NONE) {
+        shift_by(packed, packed_constant(packed, 1));
+    } else if (is_signed && is_long) {
+        shift_long_signed(packed, in_register(packed->in[1]), false, 0);
+    } else {
+        emit_two(packed, is_left     ? (is_long ? VECTOR_LEFT_INTS_8 : VECTOR_LEFT_INTS)
+                         : is_signed ? VECTOR_RIGHT_SIGNED_INTS
+                         : is_long   ? VECTOR_RIGHT_INTS_8
+                                     : VECTOR_RIGHT_INTS);
+    }
+}
+
+/* To the left, what comes out on one side comes in on the other. */
+static void emit_rotation(struct packed *packed)
+{
+    assemble_vector_with_number(packed->assembler,
+                                element_size(packed, packed->dtype) == 8 ? VECTOR_ROTATE_INTS_8 : VECTOR_ROTATE_INTS,
+                                size_of(packed, packed->dtype), VECTOR_ROTATED, packed->out, in_register(packed->in[0]),
+                                packed->rotation);
+}
+
+static void emit_number(struct packed *packed)
+{
+    bool is_long = element_size(packed, packed->dtype) == 8;
 
     switch (packed->code) {
     case MDF_LOWERED_ADD:
@@ -315,9 +431,40 @@ static void emit_whole(struct packed *packed)
     case MDF_LOWERED_ABSOLUTE:
         emit_absolute(packed);
         break;
+    case MDF_LOWERED_AND:
+        emit_two(packed, VECTOR_AND | lane_kind(packed));
+        break;
+    case MDF_LOWERED_OR:
+        emit_two(packed, VECTOR_OR | lane_kind(packed));
+        break;
+    case MDF_LOWERED_EXCLUSIVE_OR:
+        emit_two(packed, VECTOR_EXCLUSIVE_OR | lane_kind(packed));
+        break;
+    case MDF_LOWERED_NOT:
+        emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, UINT64_MAX);
+        break;
+    case MDF_LOWERED_SHIFT_LEFT:
+    case MDF_LOWERED_SHIFT_RIGHT:
+        emit_shift(packed);
+        break;
     default: /* not of whole numbers: no machine code */
         packed->assembler->failed = true;
         break;
+    }
+}
+
+/* Whether an op leaves numbers of fewer than 4 bytes as they lie in lanes of 4. */
+static bool keeps_short(const struct packed *packed)
+{
+    return packed->code == MDF_LOWERED_AND || packed->code == MDF_LOWERED_OR || packed->code == MDF_LOWERED_EXCLUSIVE_OR ||
+           packed->code == MDF_LOWERED_SHIFT_RIGHT || (packed->code == MDF_LOWERED_NOT && machine_is_signed(packed->dtype));
+}
+
+static void emit_whole(struct packed *packed)
+{
+    emit_number(packed);
+    if (machine_is_short(packed->dtype) && !keeps_short(packed)) {
+        make_short(packed, packed->dtype, packed->out, packed->out);
     }
 }
 
@@ -341,6 +488,53 @@ static void compare_reals(struct packed *packed)
     finish_mask(packed, width, false);
 }
 
+/* In lanes of `width` bytes, by the instructions of AVX-512: to VECTOR_MASK, then to a mask of lanes, in the first scratch register
+ * or the result. */
+static void compare_wide_set(struct packed *packed, unsigned width, bool is_signed, enum vector_order order, uint8_t first,
+                             uint8_t second)
+{
+    struct assembler *assembler = packed->assembler;
+    unsigned size = packed_size(packed, width);
+    bool is_result = width == packed->width;
+    uint8_t target = is_result ? packed->out : SCRATCH_REAL;
+
+    assemble_vector_with_number(assembler,
+                                width == 4 ? (is_signed ? VECTOR_COMPARE_INTS : VECTOR_COMPARE_NATURALS)
+                                           : (is_signed ? VECTOR_COMPARE_INTS_8 : VECTOR_COMPARE_NATURALS_8),
+                                size, VECTOR_MASK, first, in_register(second), (uint8_t)order);
+    assemble_vector(assembler, (width == 4 ? VECTOR_OF_MASK_4 : VECTOR_OF_MASK_8) | VECTOR_IS_WIDE_SET, size, target, 0,
+                    in_register(VECTOR_MASK));
+    note_mask(assembler, target, (uint8_t)width);
+    if (!is_result) {
+        finish_mask(packed, width, false);
+    }
+}
+
+/* Without signs: of 4 bytes the larger or the smaller one is the first, or is not; of 8 the upper bits are flipped before. */
+static void compare_naturals(struct packed *packed)
+{
+    enum mdf_lowered_code code = packed->code;
+    struct assembler *assembler = packed->assembler;
+    unsigned width = element_size(packed, packed->dtype), size = packed_size(packed, width);
+    bool is_least = code == MDF_LOWERED_LESS_EQUAL || code == MDF_LOWERED_GREATER;
+    bool swaps = code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER_EQUAL;
+    uint8_t first = packed->in[width == 8 && swaps ? 1 : 0], second = packed->in[width == 8 && swaps ? 0 : 1];
+
+    if (width == 4) {
+        assemble_vector(assembler, is_least ? VECTOR_MINIMUM_NATURALS : VECTOR_MAXIMUM_NATURALS, size, SCRATCH_REAL, first,
+                        in_register(second));
+        assemble_vector(assembler, VECTOR_EQUAL_INTS, size, SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+        finish_mask(packed, width, code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER);
+        return;
+    }
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SCRATCH_REAL, first,
+                    constant_operand(assembler, UINT64_C(1) << 63, 8));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SECOND_SCRATCH_REAL, second,
+                    constant_operand(assembler, UINT64_C(1) << 63, 8));
+    assemble_vector(assembler, VECTOR_GREATER_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
+    finish_mask(packed, width, code == MDF_LOWERED_LESS_EQUAL || code == MDF_LOWERED_GREATER_EQUAL);
+}
+
 /* There are only "equal" and "greater". */
 static void compare_wholes(struct packed *packed)
 {
@@ -349,11 +543,18 @@ static void compare_wholes(struct packed *packed)
     bool is_equality = code == MDF_LOWERED_EQUAL || code == MDF_LOWERED_NOT_EQUAL;
     bool swaps = code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER_EQUAL;
     bool flips = code == MDF_LOWERED_NOT_EQUAL || code == MDF_LOWERED_LESS_EQUAL || code == MDF_LOWERED_GREATER_EQUAL;
+    static const uint8_t orders[] = {ORDER_EQUAL,      ORDER_NOT_EQUAL, ORDER_LESS,
+                                     ORDER_LESS_EQUAL, ORDER_GREATER,   ORDER_GREATER_EQUAL};
     unsigned equal = width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8;
     unsigned greater = width == 4 ? VECTOR_GREATER_INTS : VECTOR_GREATER_INTS_8;
     uint8_t first = packed->in[swaps ? 1 : 0];
     struct machine_operand second = operand_of(packed, swaps ? 0 : 1);
 
+    if (packed_size(packed, width) == 64 && packed->dtype != MDF_DTYPE_BOOL) {
+        compare_wide_set(packed, width, machine_is_signed(packed->dtype), (enum vector_order)orders[code - MDF_LOWERED_EQUAL],
+                         packed->in[0], packed->in[1]);
+        return;
+    }
     assemble_vector(packed->assembler, is_equality ? equal : greater, packed_size(packed, width), SCRATCH_REAL, first, second);
     finish_mask(packed, width, flips);
 }
@@ -415,11 +616,72 @@ static void cast_to_mask(struct packed *packed)
     if (is_real_type(packed->dtype)) {
         packed_compare(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first,
                        in_register(SCRATCH_REAL), VECTOR_NOT_EQUAL);
+    } else if (size == 64) {
+        compare_wide_set(packed, width, false, ORDER_NOT_EQUAL, first, SCRATCH_REAL);
+        return;
     } else {
         assemble_vector(packed->assembler, width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8, size, SCRATCH_REAL, first,
                         in_register(SCRATCH_REAL));
     }
     finish_mask(packed, width, !is_real_type(packed->dtype));
+}
+
+/* Whether numbers of one type lie in lanes of 4 bytes as they would as the other one. */
+static bool lies_as(unsigned from, unsigned to)
+{
+    size_t from_size = mdf_dtype_size((mdf_dtype)from), to_size = mdf_dtype_size((mdf_dtype)to);
+
+    return from == to || to_size == 4 || (from_size < to_size && (machine_is_signed(to) || !machine_is_signed(from)));
+}
+
+static void cast_whole(struct packed *packed)
+{
+    unsigned from = element_size(packed, packed->dtype), to = element_size(packed, packed->result);
+    uint8_t first = packed->in[0], target = packed->out;
+
+    if (from < to && packed->dtype == MDF_DTYPE_UINT32) {
+        assemble_vector(packed->assembler, VECTOR_FILL_INTS, packed_size(packed, to), target, 0, in_register(first));
+    } else if (from != to) {
+        change_width(packed, target, first, from, to);
+    } else if (lies_as(packed->dtype, packed->result) || !machine_is_short(packed->result)) {
+        assemble_vector(packed->assembler, VECTOR_MOVE, packed_size(packed, to), target, 0, in_register(first));
+        return;
+    } else {
+        make_short(packed, packed->result, target, first);
+        return;
+    }
+    if (machine_is_short(packed->result)) {
+        make_short(packed, packed->result, target, target);
+    }
+}
+
+/* uint32 to reals: of float64 as the last bits of 2^52, which is taken away; of float32 as both halves, of which the sum alone is
+ * rounded. */
+static void cast_naturals(struct packed *packed)
+{
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, packed->result);
+    uint8_t first = packed->in[0], target = packed->out;
+    struct machine_operand power = constant_operand(assembler, UINT64_C(0x4330000000000000), 8);
+
+    if (mdf_has_avx512()) {
+        assemble_vector(assembler, packed->result == MDF_DTYPE_FLOAT64 ? VECTOR_DOUBLES_OF_NATURALS : VECTOR_FLOATS_OF_NATURALS, size,
+                        target, 0, in_register(first));
+        return;
+    }
+    if (packed->result == MDF_DTYPE_FLOAT64) {
+        assemble_vector(assembler, VECTOR_FILL_INTS, size, SCRATCH_REAL, 0, in_register(first));
+        assemble_vector(assembler, VECTOR_OR | OF_DOUBLES, size, SCRATCH_REAL, SCRATCH_REAL, power);
+        assemble_vector(assembler, VECTOR_SUBTRACT | OF_DOUBLES, size, target, SCRATCH_REAL, power);
+        return;
+    }
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_RIGHT, SCRATCH_REAL, in_register(first), 16);
+    assemble_vector(assembler, VECTOR_FLOATS_OF_INTS, size, SCRATCH_REAL, 0, in_register(SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_MULTIPLY | OF_FLOATS, size, SCRATCH_REAL, SCRATCH_REAL,
+                    constant_operand(assembler, UINT64_C(0x47800000), 4));
+    assemble_vector(assembler, VECTOR_AND, size, SECOND_SCRATCH_REAL, first, constant_operand(assembler, 0xFFFF, 4));
+    assemble_vector(assembler, VECTOR_FLOATS_OF_INTS, size, SECOND_SCRATCH_REAL, 0, in_register(SECOND_SCRATCH_REAL));
+    assemble_vector(assembler, VECTOR_ADD | OF_FLOATS, size, target, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
 }
 
 static void emit_cast(struct packed *packed)
@@ -438,7 +700,18 @@ static void emit_cast(struct packed *packed)
     }
     first = packed->in[0];
     target = packed->out;
-    if (from == to) {
+    if (machine_is_whole(from) && machine_is_whole(to)) {
+        cast_whole(packed);
+    } else if (machine_is_whole(from) && machine_whole_size(from) == 8) {
+        bool is_float = to == MDF_DTYPE_FLOAT32, is_signed = machine_is_signed(from);
+
+        assemble_vector(assembler,
+                        is_float ? (is_signed ? VECTOR_FLOATS_OF_INTS_8 : VECTOR_FLOATS_OF_NATURALS_8)
+                                 : (is_signed ? VECTOR_DOUBLES_OF_INTS_8 : VECTOR_DOUBLES_OF_NATURALS_8),
+                        size_of(packed, from), target, 0, in_register(first));
+    } else if (from == MDF_DTYPE_UINT32) {
+        cast_naturals(packed);
+    } else if (from == to) {
         assemble_vector(assembler, VECTOR_MOVE, size_of(packed, to), target, 0, in_register(first));
     } else if (from == MDF_DTYPE_FLOAT32) {
         assemble_vector(assembler, VECTOR_DOUBLES_OF_FLOATS, size_of(packed, to), target, 0, operand_of(packed, 0));
@@ -446,16 +719,16 @@ static void emit_cast(struct packed *packed)
         assemble_vector(assembler, VECTOR_FLOATS_OF_DOUBLES, size_of(packed, from), target, 0, in_register(first));
     } else if (to == MDF_DTYPE_FLOAT32) {
         assemble_vector(assembler, VECTOR_FLOATS_OF_INTS, size_of(packed, to), target, 0, in_register(first));
-    } else if (to == MDF_DTYPE_FLOAT64) {
-        assemble_vector(assembler, VECTOR_DOUBLES_OF_INTS, size_of(packed, to), target, 0, in_register(first));
     } else {
-        change_width(packed, target, first, element_size(packed, from), element_size(packed, to));
+        assemble_vector(assembler, VECTOR_DOUBLES_OF_INTS, size_of(packed, to), target, 0, in_register(first));
     }
 }
 
 void packed_emit_op(struct packed *packed)
 {
-    if (packed->code == MDF_LOWERED_CAST) {
+    if (packed->rotation > 0) {
+        emit_rotation(packed);
+    } else if (packed->code == MDF_LOWERED_CAST) {
         emit_cast(packed);
     } else if (packed->code == MDF_LOWERED_SELECT) {
         emit_select(packed);
@@ -464,6 +737,9 @@ void packed_emit_op(struct packed *packed)
     } else if (emission_is_comparison(packed->code)) {
         if (is_real_type(packed->dtype)) {
             compare_reals(packed);
+        } else if (packed->lanes * element_size(packed, packed->dtype) < 64 && (packed->dtype == MDF_DTYPE_UINT32 || packed->dtype == MDF_DTYPE_UINT64) &&
+                   packed->code != MDF_LOWERED_EQUAL && packed->code != MDF_LOWERED_NOT_EQUAL) {
+            compare_naturals(packed);
         } else {
             compare_wholes(packed);
         }
@@ -471,6 +747,27 @@ void packed_emit_op(struct packed *packed)
         emit_real(packed);
     } else {
         emit_whole(packed);
+    }
+}
+
+void packed_make_short(struct packed *packed, unsigned dtype, uint8_t number)
+{
+    struct assembler *assembler = packed->assembler;
+    bool is_signed = machine_is_signed(dtype);
+
+    if (mdf_has_avx512()) {
+        assemble_vector(assembler, mdf_dtype_size((mdf_dtype)dtype) == 1 ? VECTOR_BYTES_OF_INTS : VECTOR_SHORTS_OF_INTS,
+                        packed_size(packed, 4), number, 0, in_register(SCRATCH_REAL));
+        return;
+    }
+    if (packed->lanes > 4) {
+        assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
+    }
+    assemble_vector(assembler, is_signed ? VECTOR_PACK_INTS : VECTOR_PACK_INTS_NATURALS, 16, SCRATCH_REAL, number,
+                    in_register(packed->lanes > 4 ? SCRATCH_REAL : number));
+    if (mdf_dtype_size((mdf_dtype)dtype) == 1) {
+        assemble_vector(assembler, is_signed ? VECTOR_PACK_SHORTS : VECTOR_PACK_SHORTS_NATURALS, 16, SCRATCH_REAL, SCRATCH_REAL,
+                        in_register(SCRATCH_REAL));
     }
 }
 

@@ -1,7 +1,7 @@
 /* emit_x86_64_packed.h - element ops on several elements at a time, in vector registers.
  *
- * Reals and whole numbers lie in their own type, side by side, from the lowest lane; bool values are masks, lanes of ones or
- * zeros, as wide as the widest type of the nest. rcx and the vector registers 13 to 15 are free within an op, as far as the nest
+ * Reals and whole numbers lie in their own type, side by side, from the lowest lane, whole numbers of 1 and 2 bytes as int32; bool
+ * values are masks, lanes of ones or zeros, as wide as the widest type of the nest. rcx and the vector registers 13 to 15 are free within an op, as far as the nest
  * has not given them away (emit_x86_64_nest_registers.c). */
 #ifndef MDF_MACHINE_EMIT_X86_64_PACKED_H
 #define MDF_MACHINE_EMIT_X86_64_PACKED_H
@@ -19,6 +19,7 @@ struct packed {
     uint8_t in[MDF_MAX_OPERANDS], out;          /* registers; NO_REGISTER: a constant, or `memory` */
     mdf_lowered_id constants[MDF_MAX_OPERANDS]; /* of operands that are one; else NONE */
     struct machine_operand memory;              /* of the operand that has no register, and is no constant */
+    uint8_t rotation; /* in[0] is rotated to the left by so many bits; 0: it is not */
 };
 
 /* Whether there is code for an element op whose operands have the type `dtype`, its result the type `to`. */
@@ -29,7 +30,10 @@ void packed_compare(struct assembler *assembler, unsigned code, unsigned size, u
                     struct machine_operand second, uint8_t comparison);
 void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, uint8_t target, uint8_t mask,
                    struct machine_operand then, uint8_t otherwise);
-/* Masks become bytes 0 and 1, the lowest of the first scratch register. */
+/* Masks become bytes 0 and 1, the lowest of the first scratch register; numbers of fewer than 4 bytes the lowest there. */
 void packed_make_bytes(struct packed *packed, uint8_t number);
+void packed_make_short(struct packed *packed, unsigned dtype, uint8_t number);
+/* A constant's bits in a lane. */
+uint64_t emission_lane_constant(const struct emission *emission, mdf_lowered_id id);
 
 #endif

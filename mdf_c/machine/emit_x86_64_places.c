@@ -34,6 +34,15 @@ uint64_t emission_constant(const struct emission *emission, mdf_lowered_id id)
     return bits;
 }
 
+/* Of 1 and 2 bytes the number; of 4 and 8 as if it had a sign. */
+static int64_t whole_of(uint64_t bits, unsigned size, bool is_signed)
+{
+    return size == 1   ? (is_signed ? (int64_t)(int8_t)(uint8_t)bits : (int64_t)bits)
+           : size == 2 ? (is_signed ? (int64_t)(int16_t)(uint16_t)bits : (int64_t)bits)
+           : size == 4 ? (int64_t)(int32_t)(uint32_t)bits
+                       : (int64_t)bits;
+}
+
 bool emission_small_constant(const struct emission *emission, mdf_lowered_id id, int32_t *number)
 {
     uint64_t bits;
@@ -43,7 +52,7 @@ bool emission_small_constant(const struct emission *emission, mdf_lowered_id id,
         return false;
     }
     bits = emission_constant(emission, id);
-    whole = emission->lives[id].size == 4 ? (int64_t)(int32_t)(uint32_t)bits : (int64_t)bits;
+    whole = whole_of(bits, emission->lives[id].size, machine_is_signed(emission->lowered->values[id].form.dtype));
     *number = (int32_t)whole;
     return whole >= INT32_MIN && whole <= INT32_MAX;
 }
@@ -86,6 +95,33 @@ uint8_t emission_general(struct emission *emission, mdf_lowered_id id, uint8_t s
         return place_of(emission, id)->number;
     }
     emission_load_general(emission, id, scratch);
+    return scratch;
+}
+
+void emission_load_whole_number(struct emission *emission, mdf_lowered_id id, uint8_t number)
+{
+    bool is_signed = machine_is_signed(emission->lowered->values[id].form.dtype);
+    int32_t constant;
+
+    if (!machine_is_short(emission->lowered->values[id].form.dtype)) {
+        emission_load_general(emission, id, number);
+    } else if (emission_small_constant(emission, id, &constant)) {
+        assemble_move_number(emission->assembler, number, (uint32_t)constant);
+    } else if (emission->lives[id].size == 1) {
+        assemble_general(emission->assembler, is_signed ? GENERAL_SIGN_BYTE : GENERAL_LOAD_BYTE, 4, number,
+                         emission_operand(emission, id));
+    } else {
+        assemble_general(emission->assembler, is_signed ? GENERAL_SIGN_SHORT : GENERAL_LOAD_SHORT, 4, number,
+                         emission_operand(emission, id));
+    }
+}
+
+uint8_t emission_whole_number(struct emission *emission, mdf_lowered_id id, uint8_t scratch)
+{
+    if (!machine_is_short(emission->lowered->values[id].form.dtype)) {
+        return emission_general(emission, id, scratch);
+    }
+    emission_load_whole_number(emission, id, scratch);
     return scratch;
 }
 

@@ -10,11 +10,6 @@ static bool is_real_type(unsigned dtype)
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
 }
 
-static bool is_whole_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
-}
-
 static unsigned type_of(const struct emission *emission, mdf_lowered_id id)
 {
     return emission->lowered->values[id].form.dtype;
@@ -25,11 +20,12 @@ enum {
     DOUBLES = 1,
     FLOATS = 2,
     LONGS = 4, /* int64 */
-    INTS = 8,  /* other whole numbers */
+    INTS = 8,  /* int32 */
     TRUTHS = 16,
     OTHERS = 32,
+    NATURALS = 64, /* other whole numbers */
     REALS = DOUBLES | FLOATS,
-    WHOLES = LONGS | INTS,
+    WHOLES = LONGS | INTS | NATURALS,
     NUMBERS = REALS | WHOLES,
     COVERED = NUMBERS | TRUTHS,
     ANY = COVERED | OTHERS
@@ -40,7 +36,8 @@ static unsigned kinds_of(unsigned dtype)
     return dtype == MDF_DTYPE_FLOAT64 ? DOUBLES
            : is_real_type(dtype)      ? FLOATS
            : dtype == MDF_DTYPE_INT64 ? LONGS
-           : is_whole_type(dtype)     ? INTS
+           : dtype == MDF_DTYPE_INT32 ? INTS
+           : machine_is_whole(dtype)  ? NATURALS
            : dtype == MDF_DTYPE_BOOL  ? TRUTHS
                                       : OTHERS;
 }
@@ -67,11 +64,15 @@ bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed)
         [MDF_LOWERED_ADD_EXACT] = {LONGS, 0},
         [MDF_LOWERED_SUBTRACT_EXACT] = {LONGS, 0},
         [MDF_LOWERED_MULTIPLY_EXACT] = {LONGS, 0},
+        [MDF_LOWERED_SHIFT_LEFT_EXACT] = {LONGS, 0},
+        [MDF_LOWERED_SHIFT_RIGHT_EXACT] = {LONGS, 0},
         [MDF_LOWERED_NEGATE_EXACT] = {LONGS, 0},
-        [MDF_LOWERED_AND] = {TRUTHS, TRUTHS},
-        [MDF_LOWERED_OR] = {TRUTHS, TRUTHS},
-        [MDF_LOWERED_EXCLUSIVE_OR] = {TRUTHS, TRUTHS},
-        [MDF_LOWERED_NOT] = {TRUTHS, TRUTHS},
+        [MDF_LOWERED_AND] = {WHOLES | TRUTHS, WHOLES | TRUTHS},
+        [MDF_LOWERED_OR] = {WHOLES | TRUTHS, WHOLES | TRUTHS},
+        [MDF_LOWERED_EXCLUSIVE_OR] = {WHOLES | TRUTHS, WHOLES | TRUTHS},
+        [MDF_LOWERED_NOT] = {WHOLES | TRUTHS, WHOLES | TRUTHS},
+        [MDF_LOWERED_SHIFT_LEFT] = {WHOLES, WHOLES},
+        [MDF_LOWERED_SHIFT_RIGHT] = {WHOLES, WHOLES},
         [MDF_LOWERED_EQUAL] = {COVERED, COVERED},
         [MDF_LOWERED_NOT_EQUAL] = {COVERED, COVERED},
         [MDF_LOWERED_LESS] = {COVERED, NUMBERS},
@@ -101,6 +102,12 @@ static bool covers_type(const struct emission *emission, const struct mdf_lowere
     }
     if (!machine_takes((enum mdf_lowered_code)op->code, op->dtype, false)) {
         return false;
+    }
+    if (op->code == MDF_LOWERED_CAST && is_real_type(op->dtype)) { /* what reals are cut off to */
+        unsigned to = type_of(emission, op->out);
+
+        return is_real_type(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 ||
+               to == MDF_DTYPE_UINT64;
     }
     return op->code == MDF_LOWERED_FUNCTION ? op->n_in <= 2 : op->code == MDF_LOWERED_ELEMENTS ? op->loop != NULL : true;
 }
@@ -263,27 +270,61 @@ void emission_cast_cases(struct emission *emission)
     }
 }
 
+/* A real as int64 in rax; bails out where the number does not fit. */
+static void truncate_to_long(struct emission *emission, bool is_float, uint8_t real)
+{
+    struct assembler *assembler = emission->assembler;
+    struct cast_case cast = {new_label(assembler), new_label(assembler), real, is_float};
+
+    assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
+    assemble_jump_if(assembler, IF_OVERFLOW, cast.here);
+    bind_label(assembler, cast.back);
+    add_cast_case(emission, cast);
+}
+
+/* From 2^63 on without that, which is the upper bit. */
+static void truncate_to_natural(struct emission *emission, bool is_float, uint8_t real)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label is_small = new_label(assembler), done = new_label(assembler);
+    struct machine_operand limit =
+        constant_operand(assembler, is_float ? UINT64_C(0x5F000000) : UINT64_C(0x43E0000000000000), is_float ? 4 : 8);
+
+    assemble_vector(assembler, is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, real, 0, limit);
+    assemble_jump_if(assembler, IF_BELOW, is_small); /* NaN, too */
+    assemble_vector(assembler, VECTOR_SUBTRACT | (is_float ? OF_FLOAT : OF_DOUBLE), 16, SCRATCH_REAL, real, limit);
+    assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(SCRATCH_REAL));
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
+    assemble_jump_if(assembler, IF_OVERFLOW, emission->bail_out);
+    assemble_move_number(assembler, RCX, UINT64_C(1) << 63);
+    assemble_general(assembler, GENERAL_EXCLUSIVE_OR, 8, RAX, in_register(RCX));
+    assemble_jump(assembler, done);
+    bind_label(assembler, is_small);
+    truncate_to_long(emission, is_float, real);
+    bind_label(assembler, done);
+}
+
 /* Reals of the type `dtype` as rax; bails out where the number does not fit. */
 static void truncate_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
     bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
     struct assembler *assembler = emission->assembler;
     uint8_t real = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
-    struct cast_case cast;
 
-    assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
-    if (type_of(emission, op->out) == MDF_DTYPE_INT32) {
-        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RCX, in_register(RAX));
-        assemble_general(assembler, GENERAL_COMPARE, 8, RCX, in_register(RAX));
-        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
-        assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(RAX));
+    if (type_of(emission, op->out) == MDF_DTYPE_INT64) {
+        truncate_to_long(emission, is_float, real);
         return;
     }
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
-    cast = (struct cast_case){new_label(assembler), new_label(assembler), real, is_float};
-    assemble_jump_if(assembler, IF_OVERFLOW, cast.here);
-    bind_label(assembler, cast.back);
-    add_cast_case(emission, cast);
+    if (type_of(emission, op->out) == MDF_DTYPE_UINT64) {
+        truncate_to_natural(emission, is_float, real);
+        return;
+    }
+    assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
+    assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RCX, in_register(RAX));
+    assemble_general(assembler, GENERAL_COMPARE, 8, RCX, in_register(RAX));
+    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
+    assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(RAX));
 }
 
 static void truth_of_real(struct emission *emission, const struct mdf_lowered_op *op)
@@ -314,34 +355,70 @@ static void cast_real_to_real(struct emission *emission, const struct mdf_lowere
     emission_finish(emission, op->out, target);
 }
 
+/* uint64 in rax that has the upper bit, in `target`: as twice its half, of which the last bit says that something follows, so that
+ * it is rounded once. */
+static void make_half_real(struct emission *emission, unsigned code, unsigned real, uint8_t target)
+{
+    struct assembler *assembler = emission->assembler;
+
+    assemble_move(assembler, RCX, RAX);
+    assemble_shift(assembler, SHIFT_RIGHT, 8, RCX, 1);
+    assemble_with_number(assembler, NUMBER_AND, 4, in_register(RAX), 1);
+    assemble_general(assembler, GENERAL_OR, 8, RAX, in_register(RCX));
+    assemble_vector(assembler, code, 16, target, target, in_register(RAX));
+    assemble_vector(assembler, VECTOR_ADD | real, 16, target, target, in_register(target));
+}
+
 static void cast_to_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    bool is_wide = op->dtype == MDF_DTYPE_INT64;
-    unsigned to_float = is_wide ? VECTOR_FLOAT_OF_INT_8 : VECTOR_FLOAT_OF_INT;
-    unsigned to_double = is_wide ? VECTOR_DOUBLE_OF_INT_8 : VECTOR_DOUBLE_OF_INT;
-    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL), number = emission_general(emission, op->in[0], RAX);
+    struct assembler *assembler = emission->assembler;
+    bool is_float = type_of(emission, op->out) == MDF_DTYPE_FLOAT32, is_natural = op->dtype == MDF_DTYPE_UINT64;
+    bool is_wide = machine_whole_size(op->dtype) == 8 || op->dtype == MDF_DTYPE_UINT32;
+    unsigned code = is_float ? (is_wide ? VECTOR_FLOAT_OF_INT_8 : VECTOR_FLOAT_OF_INT)
+                             : (is_wide ? VECTOR_DOUBLE_OF_INT_8 : VECTOR_DOUBLE_OF_INT);
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL), number = emission_whole_number(emission, op->in[0], RAX);
+    machine_label is_small = new_label(assembler), done = new_label(assembler);
 
-    assemble_vector(emission->assembler, VECTOR_EXCLUSIVE_OR, 16, target, target, in_register(target));
-    assemble_vector(emission->assembler, type_of(emission, op->out) == MDF_DTYPE_FLOAT32 ? to_float : to_double, 16, target,
-                    target, in_register(number));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, target, target, in_register(target));
+    if (op->dtype == MDF_DTYPE_UINT32) {
+        assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(number));
+        number = RAX;
+    }
+    if (is_natural) {
+        assemble_move(assembler, RAX, number);
+        number = RAX;
+        assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
+        assemble_jump_if(assembler, IF_NOT_NEGATIVE, is_small);
+        make_half_real(emission, code, is_float ? OF_FLOAT : OF_DOUBLE, target);
+        assemble_jump(assembler, done);
+    }
+    bind_label(assembler, is_small);
+    assemble_vector(assembler, code, 16, target, target, in_register(number));
+    bind_label(assembler, done);
     emission_finish(emission, op->out, target);
 }
 
 static void cast_whole(struct emission *emission, const struct mdf_lowered_op *op)
 {
     struct assembler *assembler = emission->assembler;
-    unsigned type = type_of(emission, op->out), size = op->dtype == MDF_DTYPE_INT64 ? 8 : 4;
-    uint8_t number = emission_general(emission, op->in[0], RAX);
+    unsigned type = type_of(emission, op->out), size = machine_whole_size(op->dtype);
+    size_t from = mdf_dtype_size((mdf_dtype)op->dtype), to = mdf_dtype_size((mdf_dtype)type);
+    uint8_t number;
 
-    if (type == op->dtype || op->dtype == MDF_DTYPE_BOOL) {
-        emission_finish(emission, op->out, number);
-        return;
-    }
-    if (type == MDF_DTYPE_BOOL) {
+    if (type == MDF_DTYPE_BOOL && op->dtype != MDF_DTYPE_BOOL) {
+        number = emission_whole_number(emission, op->in[0], RAX);
         assemble_general(assembler, GENERAL_TEST, size, number, in_register(number));
         assemble_set_if(assembler, IF_NOT_EQUAL, RAX);
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
-    } else if (type == MDF_DTYPE_INT64) {
+        emission_finish(emission, op->out, RAX);
+        return;
+    }
+    if (op->dtype == MDF_DTYPE_BOOL || to <= from) {
+        emission_finish(emission, op->out, emission_general(emission, op->in[0], RAX));
+        return;
+    }
+    number = emission_whole_number(emission, op->in[0], RAX);
+    if (to == 8 && machine_is_signed(op->dtype)) {
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(number));
     } else {
         assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(number));

@@ -1,9 +1,12 @@
-/* emit_x86_64_whole.c - see emit_x86_64.h. Ops on whole numbers and bool values. */
+/* emit_x86_64_whole.c - see emit_x86_64.h. Ops on whole numbers and bool values.
+ *
+ * Whole numbers of 1 and 2 bytes are computed with 4: what is above them in a register is anything, and is looked at by nobody. Who
+ * wants the number itself (a comparison, a shift to the right, a quotient, a cast to more bytes) extends it first. */
 #include "mdf_c/machine/emit_x86_64.h"
 
 static unsigned size_of(const struct mdf_lowered_op *op)
 {
-    return op->dtype == MDF_DTYPE_INT64 ? 8 : 4;
+    return machine_whole_size(op->dtype);
 }
 
 static bool is_bool(const struct mdf_lowered_op *op)
@@ -11,11 +14,12 @@ static bool is_bool(const struct mdf_lowered_op *op)
     return op->dtype == MDF_DTYPE_BOOL;
 }
 
-/* An operand of the op's size: its register or cell; of bool values, of which a cell has one byte, always a register. */
+/* An operand of the op's size: its register or cell; of what has fewer bytes in a cell, always a register. */
 static struct machine_operand operand_of(struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id id,
                                          uint8_t scratch)
 {
-    return is_bool(op) ? in_register(emission_general(emission, id, scratch)) : emission_operand(emission, id);
+    return is_bool(op) || machine_is_short(op->dtype) ? in_register(emission_general(emission, id, scratch))
+                                                      : emission_operand(emission, id);
 }
 
 static bool lies_in(struct machine_operand operand, uint8_t number)
@@ -140,7 +144,7 @@ static uint8_t multiply_by(struct emission *emission, const struct mdf_lowered_o
         assemble_general(assembler, GENERAL_ADDRESS, size_of(op), target, in_memory_at(first, first, (uint8_t)(number - 1), 0));
         return target;
     }
-    assemble_multiply_by(assembler, size_of(op), target, emission_operand(emission, id), number);
+    assemble_multiply_by(assembler, size_of(op), target, operand_of(emission, op, id, RCX), number);
     return target;
 }
 
@@ -176,8 +180,12 @@ static void emit_negation(struct emission *emission, const struct mdf_lowered_op
 
 static void emit_absolute(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    uint8_t number = emission_general(emission, op->in[0], RCX);
+    uint8_t number = emission_whole_number(emission, op->in[0], RCX);
 
+    if (!machine_is_signed(op->dtype)) {
+        emission_finish(emission, op->out, number);
+        return;
+    }
     assemble_move(emission->assembler, RAX, number);
     assemble_single(emission->assembler, SINGLE_NEGATE, size_of(op), in_register(RAX));
     assemble_general(emission->assembler, GENERAL_MOVE_IF + IF_NEGATIVE, size_of(op), RAX, in_register(number));
@@ -187,12 +195,114 @@ static void emit_absolute(struct emission *emission, const struct mdf_lowered_op
 static void emit_logic(struct emission *emission, const struct mdf_lowered_op *op)
 {
     unsigned code = op->code == MDF_LOWERED_AND ? GENERAL_AND : op->code == MDF_LOWERED_OR ? GENERAL_OR : GENERAL_EXCLUSIVE_OR;
+    enum general_with_number with_number = op->code == MDF_LOWERED_AND  ? NUMBER_AND
+                                           : op->code == MDF_LOWERED_OR ? NUMBER_OR
+                                                                        : NUMBER_EXCLUSIVE_OR;
+    bool is_first = op->n_in == 2 && emission_is_constant(emission, op->in[0]);
+    int32_t number;
 
     if (op->code == MDF_LOWERED_NOT) {
-        emission_finish(emission, op->out, emit_with_number(emission, op, op->in[0], NUMBER_EXCLUSIVE_OR, 1));
+        emission_finish(emission, op->out, emit_with_number(emission, op, op->in[0], NUMBER_EXCLUSIVE_OR, is_bool(op) ? 1 : -1));
+    } else if (emission_small_constant(emission, op->in[is_first ? 0 : 1], &number)) {
+        emission_finish(emission, op->out, emit_with_number(emission, op, op->in[is_first ? 1 : 0], with_number, number));
     } else {
         emission_finish(emission, op->out, emit_two(emission, op, code, true));
     }
+}
+
+/* ------------------------------------------------------------------ shifts */
+
+static bool shifts_left(const struct mdf_lowered_op *op)
+{
+    return op->code == MDF_LOWERED_SHIFT_LEFT || op->code == MDF_LOWERED_SHIFT_LEFT_EXACT;
+}
+
+/* By a number of bits that is known: past the width 0 is left, or the sign. */
+static void shift_by(struct emission *emission, const struct mdf_lowered_op *op, uint64_t n_bits)
+{
+    struct assembler *assembler = emission->assembler;
+    unsigned width = (unsigned)(8 * mdf_dtype_size((mdf_dtype)op->dtype));
+    bool is_signed = machine_is_signed(op->dtype);
+    uint8_t target = emission_target(emission, op->out, RAX);
+
+    if (n_bits >= width && (shifts_left(op) || !is_signed)) {
+        assemble_move_number(assembler, target, 0);
+    } else if (shifts_left(op)) {
+        emission_load_general(emission, op->in[0], target);
+        assemble_shift(assembler, SHIFT_LEFT, size_of(op), target, (uint8_t)n_bits);
+    } else {
+        emission_load_whole_number(emission, op->in[0], target);
+        assemble_shift(assembler, is_signed ? SHIFT_RIGHT_SIGNED : SHIFT_RIGHT, size_of(op), target,
+                       (uint8_t)(n_bits < width ? n_bits : width - 1));
+    }
+    emission_finish(emission, op->out, target);
+}
+
+/* rax is shifted by rcx, which is taken without sign; changes rdx. Numbers of fewer than 4 bytes have no bits left past their
+ * width. */
+static void shift_rax(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    unsigned size = size_of(op);
+
+    if (!shifts_left(op) && machine_is_signed(op->dtype)) {
+        assemble_move_number(assembler, RDX, 8 * size - 1);
+        assemble_general(assembler, GENERAL_COMPARE, size, RCX, in_register(RDX));
+        assemble_general(assembler, GENERAL_MOVE_IF + IF_ABOVE, size, RCX, in_register(RDX));
+        assemble_single(assembler, SINGLE_SHIFT_RIGHT_SIGNED, size, in_register(RAX));
+        return;
+    }
+    assemble_single(assembler, shifts_left(op) ? SINGLE_SHIFT_LEFT : SINGLE_SHIFT_RIGHT, size, in_register(RAX));
+    assemble_move_number(assembler, RDX, 0);
+    assemble_with_number(assembler, NUMBER_COMPARE, size, in_register(RCX), (int32_t)(8 * size));
+    assemble_general(assembler, GENERAL_MOVE_IF + IF_ABOVE_OR_EQUAL, size, RAX, in_register(RDX));
+}
+
+static void emit_shift(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    unsigned size = (unsigned)mdf_dtype_size((mdf_dtype)op->dtype);
+    int32_t number;
+
+    if (emission_small_constant(emission, op->in[1], &number)) {
+        shift_by(emission, op, size == 4 ? (uint32_t)number : (uint64_t)number);
+        return;
+    }
+    emission_load_whole_number(emission, op->in[0], RAX);
+    emission_load_whole_number(emission, op->in[1], RCX);
+    shift_rax(emission, op);
+    emission_finish(emission, op->out, RAX);
+}
+
+/* Of Python's numbers. Of a shift to the left all bits come back, unless 0 is shifted by 63 bits or more. */
+static void emit_exact_shift(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    machine_label is_far = new_label(assembler), done = new_label(assembler);
+
+    emission_load_general(emission, op->in[0], RAX);
+    emission_load_general(emission, op->in[1], RCX);
+    if (!shifts_left(op)) {
+        assemble_general(assembler, GENERAL_TEST, 8, RCX, in_register(RCX));
+        assemble_jump_if(assembler, IF_NEGATIVE, emission->bail_out);
+        shift_rax(emission, op);
+        emission_finish(emission, op->out, RAX);
+        return;
+    }
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RCX), 62);
+    assemble_jump_if(assembler, IF_ABOVE, is_far);
+    assemble_single(assembler, SINGLE_SHIFT_LEFT, 8, in_register(RAX));
+    assemble_move(assembler, RDX, RAX);
+    assemble_single(assembler, SINGLE_SHIFT_RIGHT_SIGNED, 8, in_register(RDX));
+    assemble_general(assembler, GENERAL_COMPARE, 8, RDX, emission_operand(emission, op->in[0]));
+    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
+    assemble_jump(assembler, done);
+    bind_label(assembler, is_far);
+    assemble_general(assembler, GENERAL_TEST, 8, RCX, in_register(RCX));
+    assemble_jump_if(assembler, IF_NEGATIVE, emission->bail_out);
+    assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
+    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
+    bind_label(assembler, done);
+    emission_finish(emission, op->out, RAX);
 }
 
 void emission_whole(struct emission *emission, const struct mdf_lowered_op *op)
@@ -222,6 +332,14 @@ void emission_whole(struct emission *emission, const struct mdf_lowered_op *op)
     case MDF_LOWERED_EXCLUSIVE_OR:
     case MDF_LOWERED_NOT:
         emit_logic(emission, op);
+        break;
+    case MDF_LOWERED_SHIFT_LEFT:
+    case MDF_LOWERED_SHIFT_RIGHT:
+        emit_shift(emission, op);
+        break;
+    case MDF_LOWERED_SHIFT_LEFT_EXACT:
+    case MDF_LOWERED_SHIFT_RIGHT_EXACT:
+        emit_exact_shift(emission, op);
         break;
     case MDF_LOWERED_QUOTIENT:
     case MDF_LOWERED_REMAINDER:

@@ -278,7 +278,7 @@ static void put_opcode(struct assembler *assembler, unsigned code)
 void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand)
 {
     if (make_room(assembler)) {
-        put_prefix(assembler, size, number, &operand, code == GENERAL_LOAD_BYTE);
+        put_prefix(assembler, size, number, &operand, code == GENERAL_LOAD_BYTE || code == GENERAL_SIGN_BYTE);
         put_opcode(assembler, code);
         put_operand(assembler, number, &operand, 0, true);
     }
@@ -492,19 +492,33 @@ static void put_vector(struct assembler *assembler, unsigned code, unsigned size
     put_operand(assembler, target, operand, n_behind, true);
 }
 
+/* Of whole numbers in the table of reals: of 8 bytes; of any. */
+static bool is_of_longs(unsigned code)
+{
+    return code == VECTOR_ADD_INTS_8 || code == VECTOR_SUBTRACT_INTS_8 || code == VECTOR_SHIFT_INTS_8 ||
+           code == VECTOR_MULTIPLY_HALVES;
+}
+
+static bool is_of_ints(unsigned code)
+{
+    return (code & VECTOR_IS_WIDE_SET) != 0 || code == VECTOR_ADD_INTS || code == VECTOR_SUBTRACT_INTS || code == VECTOR_SHIFT_INTS;
+}
+
 /* Whether the form of 64 bytes says that elements have 8. */
 static bool has_long_elements(unsigned code)
 {
-    bool is_real = (code >> 10 & 3) == 1;
+    bool is_real = (code >> 10 & 3) == 1 && !is_of_ints(code);
 
-    return (code >> 12 & 1) != 0 || code == VECTOR_BROADCAST_8 || code == VECTOR_ROUND_DOUBLES ||
+    return (code >> 12 & 1) != 0 || is_of_longs(code) || code == VECTOR_BROADCAST_8 || code == VECTOR_ROUND_DOUBLES ||
            (is_real && (code >> 8 & 3) == 1);
 }
 
-/* With the prefix EVEX: 64 bytes. Displacements have four bytes, as those of one are counted in sizes of the operand. */
-static void put_widest(struct assembler *assembler, unsigned code, unsigned target, unsigned first,
+/* With the prefix EVEX. Displacements have four bytes, as those of one are counted in sizes of the operand. */
+static void put_widest(struct assembler *assembler, unsigned code, unsigned size, unsigned target, unsigned first,
                        struct machine_operand operand, unsigned n_behind)
 {
+    unsigned length = size == 64 ? 0x40u : size == 32 ? 0x20u : 0u;
+
     unsigned table = code >> 10 & 3, prefix = code >> 8 & 3, w = has_long_elements(code) ? 0x80u : 0u;
     bool is_spread = operand.kind == AT_LABEL && code != VECTOR_BROADCAST_4 && code != VECTOR_BROADCAST_8;
 
@@ -512,19 +526,24 @@ static void put_widest(struct assembler *assembler, unsigned code, unsigned targ
     put(assembler, (target > 7 ? 0u : 0x80u) | (has_upper_index(&operand) ? 0u : 0x40u) |
                        (has_upper_base(&operand) ? 0u : 0x20u) | 0x10u | table);
     put(assembler, w | (~first & 15u) << 3 | 4u | prefix);
-    put(assembler, (is_spread ? 0x58u : 0x48u) | ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
+    put(assembler, length | (is_spread ? 0x18u : 0x08u) | ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
     put(assembler, code & 0xFF);
     put_operand(assembler, target, &operand, n_behind, false);
 }
 
 /* An instruction one of whose operands is that register, which it may write: VECTOR_MASK and its vector are no longer the same. It
  * is the first one, but of a few. */
-static void forget_mask(struct assembler *assembler, unsigned code, unsigned size, uint8_t target,
+static void forget_mask(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                         const struct machine_operand *second)
 {
-    bool is_second = code == VECTOR_UPPER_HALF || code == VECTOR_UPPER_32 || code == VECTOR_NARROW_INTS_8;
+    bool is_second = code == VECTOR_UPPER_HALF || code == VECTOR_UPPER_32 || code == VECTOR_NARROW_INTS_8 ||
+                     code == VECTOR_BYTES_OF_INTS || code == VECTOR_SHORTS_OF_INTS;
 
-    if (target == assembler->mask_of || (size == 64 && target == VECTOR_MASK) ||
+    bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_ROTATE_INTS ||
+                    code == VECTOR_ROTATE_INTS_8;
+
+    target = is_shift ? first : target;
+    if (target == assembler->mask_of || ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && target == VECTOR_MASK) ||
         (is_second && second->kind == IN_REGISTER && second->number == assembler->mask_of)) {
         assembler->mask_bytes = 0;
     }
@@ -533,9 +552,9 @@ static void forget_mask(struct assembler *assembler, unsigned code, unsigned siz
 void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                      struct machine_operand second)
 {
-    forget_mask(assembler, code, size, target, &second);
-    if (size == 64 && make_room(assembler)) {
-        put_widest(assembler, code, target, first, second, 0);
+    forget_mask(assembler, code, size, target, first, &second);
+    if ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && make_room(assembler)) {
+        put_widest(assembler, code, size, target, first, second, 0);
     } else if (make_room(assembler)) {
         put_vector(assembler, code, size, target, first, &second, 0);
     }
@@ -544,9 +563,9 @@ void assemble_vector(struct assembler *assembler, unsigned code, unsigned size, 
 void assemble_vector_with_number(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                                  struct machine_operand second, uint8_t number)
 {
-    forget_mask(assembler, code, size, target, &second);
-    if (size == 64 && make_room(assembler)) {
-        put_widest(assembler, code, target, first, second, 1);
+    forget_mask(assembler, code, size, target, first, &second);
+    if ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && make_room(assembler)) {
+        put_widest(assembler, code, size, target, first, second, 1);
         put(assembler, number);
     } else if (make_room(assembler)) {
         put_vector(assembler, code, size, target, first, &second, 1);

@@ -112,6 +112,8 @@ enum general_code { /* 0x0F00: behind the byte 0F */
                     GENERAL_MULTIPLY = 0x0FAF,
                     GENERAL_LOAD_BYTE = 0x0FB6,  /* movzx */
                     GENERAL_LOAD_SHORT = 0x0FB7, /* movzx */
+                    GENERAL_SIGN_BYTE = 0x0FBE,  /* movsx */
+                    GENERAL_SIGN_SHORT = 0x0FBF, /* movsx */
                     GENERAL_MOVE_IF = 0x0F40     /* + condition */
 };
 enum general_single { /* F7 or D3 and their kin: one operand; << 8 is the field in the second byte */
@@ -119,7 +121,12 @@ enum general_single { /* F7 or D3 and their kin: one operand; << 8 is the field 
                       SINGLE_NEGATE = 0x3F7,
                       SINGLE_MULTIPLY_WIDE = 0x5F7, /* rdx:rax = rax * operand, signed */
                       SINGLE_DIVIDE = 0x7F7,        /* rax, rdx: quotient and remainder of rdx:rax, signed */
-                      SINGLE_CALL = 0x2FF           /* size 4, although the address has 8 */
+                      SINGLE_MULTIPLY_NATURALS = 0x4F7, /* the same two without signs */
+                      SINGLE_DIVIDE_NATURALS = 0x6F7,
+                      SINGLE_SHIFT_LEFT = 0x4D3, /* by cl, of which the low 5 bits count, or 6 of 8 bytes */
+                      SINGLE_SHIFT_RIGHT = 0x5D3,
+                      SINGLE_SHIFT_RIGHT_SIGNED = 0x7D3,
+                      SINGLE_CALL = 0x2FF /* size 4, although the address has 8 */
 };
 enum general_with_number { NUMBER_ADD, NUMBER_OR, NUMBER_AND = 4, NUMBER_SUBTRACT, NUMBER_EXCLUSIVE_OR, NUMBER_COMPARE };
 enum general_shift { ROTATE_LEFT = 0, SHIFT_LEFT = 4, SHIFT_RIGHT = 5, SHIFT_RIGHT_SIGNED = 7 };
@@ -156,7 +163,7 @@ void assemble_return(struct assembler *assembler);
 /* --- SSE and AVX: the bits of a code are opcode, prefix (0: none, 1: 66, 2: F3, 3: F2) << 8, table of opcodes (1: 0F, 2: 0F38,
  * 3: 0F3A) << 10, W << 12 */
 #define VECTOR_CODE(table, prefix, w, opcode) ((table) << 10 | (prefix) << 8 | (w) << 12 | (opcode))
-enum { VECTOR_IS_MASKED = 1 << 13 };
+enum { VECTOR_IS_MASKED = 1 << 13, VECTOR_IS_WIDE_SET = 1 << 14 /* of AVX-512 only, for vectors of any size */ };
 enum vector_code {
     /* Of the four kinds of reals, the one meant is added: see vector_real. */
     VECTOR_ADD = VECTOR_CODE(1, 0, 0, 0x58),
@@ -218,10 +225,24 @@ enum vector_code {
     VECTOR_GREATER_INTS_8 = VECTOR_CODE(2, 1, 0, 0x37),
     VECTOR_EXTEND_BYTES_TO_4 = VECTOR_CODE(2, 1, 0, 0x21), /* by their signs */
     VECTOR_EXTEND_BYTES_TO_8 = VECTOR_CODE(2, 1, 0, 0x22),
+    VECTOR_EXTEND_SHORTS_TO_4 = VECTOR_CODE(2, 1, 0, 0x23),
     VECTOR_EXTEND_INTS = VECTOR_CODE(2, 1, 0, 0x25),
+    VECTOR_FILL_BYTES_TO_4 = VECTOR_CODE(2, 1, 0, 0x31), /* with zeros */
+    VECTOR_FILL_SHORTS_TO_4 = VECTOR_CODE(2, 1, 0, 0x33),
+    VECTOR_FILL_INTS = VECTOR_CODE(2, 1, 0, 0x35),
     VECTOR_PACK_INTS = VECTOR_CODE(1, 1, 0, 0x6B),    /* 4 bytes to 2, within each half */
     VECTOR_PACK_SHORTS = VECTOR_CODE(1, 1, 0, 0x63),  /* 2 bytes to 1 */
-    VECTOR_SHIFT_INTS_8 = VECTOR_CODE(1, 1, 0, 0x73), /* register field: 2 right, 6 left; number: bits */
+    VECTOR_PACK_INTS_NATURALS = VECTOR_CODE(2, 1, 0, 0x2B), /* the same two to numbers without sign */
+    VECTOR_PACK_SHORTS_NATURALS = VECTOR_CODE(1, 1, 0, 0x67),
+    /* register field: enum vector_shift, of 8 bytes without a sign; first: the target; number: bits */
+    VECTOR_SHIFT_INTS = VECTOR_CODE(1, 1, 0, 0x72),
+    VECTOR_SHIFT_INTS_8 = VECTOR_CODE(1, 1, 0, 0x73),
+    /* first by the bits of each element of the second; past the width 0 is left, or the sign */
+    VECTOR_LEFT_INTS = VECTOR_CODE(2, 1, 0, 0x47),
+    VECTOR_LEFT_INTS_8 = VECTOR_CODE(2, 1, 1, 0x47),
+    VECTOR_RIGHT_INTS = VECTOR_CODE(2, 1, 0, 0x45),
+    VECTOR_RIGHT_INTS_8 = VECTOR_CODE(2, 1, 1, 0x45),
+    VECTOR_RIGHT_SIGNED_INTS = VECTOR_CODE(2, 1, 0, 0x46),
     VECTOR_SHUFFLE_INTS = VECTOR_CODE(1, 1, 0, 0x70),
     VECTOR_SHUFFLE_FLOATS = VECTOR_CODE(1, 0, 0, 0xC6),
     VECTOR_INTERLEAVE_LOWER = VECTOR_CODE(1, 0, 0, 0x14), /* of reals; within each half */
@@ -252,6 +273,8 @@ enum vector_code {
     VECTOR_MINIMUM = VECTOR_CODE(1, 0, 0, 0x5D),
     VECTOR_MAXIMUM_INTS = VECTOR_CODE(2, 1, 0, 0x3D),
     VECTOR_MINIMUM_INTS = VECTOR_CODE(2, 1, 0, 0x39),
+    VECTOR_MAXIMUM_NATURALS = VECTOR_CODE(2, 1, 0, 0x3F),
+    VECTOR_MINIMUM_NATURALS = VECTOR_CODE(2, 1, 0, 0x3B),
     VECTOR_BROADCAST_4 = VECTOR_CODE(2, 1, 0, 0x58),
     VECTOR_BROADCAST_8 = VECTOR_CODE(2, 1, 0, 0x59),
     /* Of 64 bytes only. Comparisons write a mask, a bit for each element, in place of a vector; VECTOR_MASK is the one that is
@@ -263,9 +286,29 @@ enum vector_code {
     VECTOR_CHOOSE_FLOATS = VECTOR_CODE(2, 1, 0, 0x65) | VECTOR_IS_MASKED, /* the second where the mask has a 1, else the first */
     VECTOR_CHOOSE_DOUBLES = VECTOR_CODE(2, 1, 1, 0x65) | VECTOR_IS_MASKED,
     VECTOR_NARROW_INTS_8 = VECTOR_CODE(2, 2, 0, 0x35),  /* to 4 bytes; the register field is the source */
+    /* Of AVX-512, for vectors of any size: */
+    VECTOR_BYTES_OF_INTS = VECTOR_CODE(2, 2, 0, 0x31) | VECTOR_IS_WIDE_SET, /* the low bytes; the register field is the source */
+    VECTOR_SHORTS_OF_INTS = VECTOR_CODE(2, 2, 0, 0x33) | VECTOR_IS_WIDE_SET,
+    VECTOR_ROTATE_INTS = VECTOR_CODE(1, 1, 0, 0x72) | VECTOR_IS_WIDE_SET, /* to the left, as VECTOR_SHIFT_INTS with field 1 */
+    VECTOR_ROTATE_INTS_8 = VECTOR_CODE(1, 1, 1, 0x72) | VECTOR_IS_WIDE_SET, /* with field 4 the shift that takes the sign along */
+    VECTOR_RIGHT_SIGNED_INTS_8 = VECTOR_CODE(2, 1, 1, 0x46) | VECTOR_IS_WIDE_SET,
+    VECTOR_MULTIPLY_INTS_8 = VECTOR_CODE(2, 1, 1, 0x40) | VECTOR_IS_WIDE_SET,
+    VECTOR_ABSOLUTE_INTS_8 = VECTOR_CODE(2, 1, 1, 0x1F) | VECTOR_IS_WIDE_SET,
+    VECTOR_COMPARE_INTS = VECTOR_CODE(3, 1, 0, 0x1F) | VECTOR_IS_WIDE_SET, /* to a mask; number: enum vector_order */
+    VECTOR_COMPARE_INTS_8 = VECTOR_CODE(3, 1, 1, 0x1F) | VECTOR_IS_WIDE_SET,
+    VECTOR_COMPARE_NATURALS = VECTOR_CODE(3, 1, 0, 0x1E) | VECTOR_IS_WIDE_SET,
+    VECTOR_COMPARE_NATURALS_8 = VECTOR_CODE(3, 1, 1, 0x1E) | VECTOR_IS_WIDE_SET,
+    VECTOR_FLOATS_OF_INTS_8 = VECTOR_CODE(1, 0, 1, 0x5B) | VECTOR_IS_WIDE_SET, /* the size is that of the source */
+    VECTOR_DOUBLES_OF_INTS_8 = VECTOR_CODE(1, 2, 1, 0xE6) | VECTOR_IS_WIDE_SET,
+    VECTOR_FLOATS_OF_NATURALS = VECTOR_CODE(1, 3, 0, 0x7A) | VECTOR_IS_WIDE_SET,
+    VECTOR_DOUBLES_OF_NATURALS = VECTOR_CODE(1, 2, 0, 0x7A) | VECTOR_IS_WIDE_SET,
+    VECTOR_FLOATS_OF_NATURALS_8 = VECTOR_CODE(1, 3, 1, 0x7A) | VECTOR_IS_WIDE_SET, /* the size is that of the source */
+    VECTOR_DOUBLES_OF_NATURALS_8 = VECTOR_CODE(1, 2, 1, 0x7A) | VECTOR_IS_WIDE_SET,
     VECTOR_MASK_TO_GENERAL = VECTOR_CODE(1, 0, 0, 0x93) /* size 16 */
 };
 enum { VECTOR_MASK = 1 };
+enum vector_order { ORDER_EQUAL, ORDER_LESS, ORDER_LESS_EQUAL, ORDER_NOT_EQUAL = 4, ORDER_GREATER_EQUAL, ORDER_GREATER };
+enum vector_shift { VECTOR_ROTATED = 1, VECTOR_TO_RIGHT = 2, VECTOR_TO_RIGHT_SIGNED = 4, VECTOR_TO_LEFT = 6 };
 /* Added to a code of reals. */
 enum vector_real { OF_FLOATS = 0 << 8, OF_DOUBLES = 1 << 8, OF_FLOAT = 2 << 8, OF_DOUBLE = 3 << 8 };
 enum vector_comparison {

@@ -319,13 +319,17 @@ static bool express_exact(struct mdf_source_writer *writer, const struct mdf_low
                           struct mdf_source_expression *expression)
 {
     bool negates = op->code == MDF_LOWERED_NEGATE_EXACT;
-    const char *helper = mdf_source_use(writer, op->code == MDF_LOWERED_ADD_EXACT        ? "add_exact"
-                                                : op->code == MDF_LOWERED_MULTIPLY_EXACT ? "multiply_exact"
-                                                                                         : "subtract_exact");
+    const char *helper = mdf_source_use(writer, op->code == MDF_LOWERED_ADD_EXACT           ? "add_exact"
+                                                : op->code == MDF_LOWERED_MULTIPLY_EXACT    ? "multiply_exact"
+                                                : op->code == MDF_LOWERED_SHIFT_LEFT_EXACT  ? "shift_left_exact"
+                                                : op->code == MDF_LOWERED_SHIFT_RIGHT_EXACT ? "shift_right_exact"
+                                                                                            : "subtract_exact");
 
     expression->checked =
         mdf_source_text(writer, "%s(%s, %s, $r)", helper, negates ? "0" : operands[0], negates ? operands[0] : operands[1]);
-    expression->why = "a whole number past 64 bits";
+    expression->why = op->code == MDF_LOWERED_SHIFT_RIGHT_EXACT  ? "a shift by a negative count"
+                      : op->code == MDF_LOWERED_SHIFT_LEFT_EXACT ? "a shift by a negative count, or a whole number past 64 bits"
+                                                                 : "a whole number past 64 bits";
     return true;
 }
 
@@ -362,7 +366,7 @@ static bool express_cast(struct mdf_source_writer *writer, const struct mdf_lowe
         writer->makes_reals = writer->makes_reals || mdf_dtype_kind(from) != 'f';
     } else if (to == MDF_DTYPE_BOOL) {
         expression->text = mdf_source_text(writer, "%s != 0", operands[0]);
-    } else if (is_real(from) && mdf_dtype_kind(to) == 'i') {
+    } else if (is_real(from) && !is_real(to)) {
         express_cast_to_whole(writer, op, to, operands[0], expression);
     } else if (from == MDF_DTYPE_BOOL) { /* of which compilers make vectors, as they do not of a conversion */
         expression->text = mdf_source_text(writer,
@@ -513,6 +517,8 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
     case MDF_LOWERED_ADD_EXACT:
     case MDF_LOWERED_SUBTRACT_EXACT:
     case MDF_LOWERED_MULTIPLY_EXACT:
+    case MDF_LOWERED_SHIFT_LEFT_EXACT:
+    case MDF_LOWERED_SHIFT_RIGHT_EXACT:
     case MDF_LOWERED_NEGATE_EXACT:
         return express_exact(writer, op, operands, expression);
     case MDF_LOWERED_CAST:

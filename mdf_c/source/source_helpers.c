@@ -42,6 +42,25 @@ struct fixed_helper {
                              "}\n"                                                                                    \
     }
 
+/* The same to uint64, where those from -2^63 on wrap. */
+#define NATURAL(from, type, f)                                                                                                  \
+    {from "_to_uint64",                                                                                                         \
+     "static inline bool mdf_" from "_to_uint64(" type " x, uint64_t *result)\n"                                                \
+     "{\n" CUT "    *result = x >= 9223372036854775808.0" f " && x < 18446744073709551616.0" f " ? (uint64_t)x\n"               \
+     "              : x >= -9223372036854775808.0" f " && x < 9223372036854775808.0" f " ? (uint64_t)(int64_t)x : 0;\n"         \
+     "    return x >= -9223372036854775808.0" f " && x < 18446744073709551616.0" f ";\n"                                        \
+     "}\n"},                                                                                                                    \
+    {                                                                                                                           \
+        from "_as_uint64",                                                                                                      \
+            "/* Cut off towards zero. 2^63 stands for NaN and what is too low, 0 for what is too high. */\n"                    \
+            "static inline uint64_t mdf_" from "_as_uint64(" type " x)\n"                                                       \
+            "{\n" CUT "    if (x >= 9223372036854775808.0" f ") {\n"                                                            \
+            "        return x < 18446744073709551616.0" f " ? (uint64_t)x : 0;\n"                                               \
+            "    }\n"                                                                                                           \
+            "    return (uint64_t)(x >= -9223372036854775808.0" f " ? (int64_t)x : INT64_MIN);\n"                               \
+            "}\n"                                                                                                               \
+    }
+
 static const struct fixed_helper fixed[] = {
     {"sum_float32_row", "/* A sum in 16 parts, in float64. */\n"
                         "static double mdf_sum_float32_row(const float *x, size_t n)\n"
@@ -67,6 +86,18 @@ static const struct fixed_helper fixed[] = {
     CHECKED("add_exact", "+", "__builtin_add_overflow", "b >= 0 ? *result >= a : *result < a"),
     CHECKED("subtract_exact", "-", "__builtin_sub_overflow", "b >= 0 ? *result <= a : *result > a"),
     CHECKED("multiply_exact", "*", "__builtin_mul_overflow", "a == 0 || (!(a == -1 && b == INT64_MIN) && *result / a == b)"),
+    {"shift_left_exact", "static inline bool mdf_shift_left_exact(int64_t a, int64_t b, int64_t *result)\n"
+                         "{\n"
+                         "    *result = b >= 0 && b < 63 ? (int64_t)((uint64_t)a << b) : 0;\n"
+                         "    return b >= 0 && (a == 0 || (b < 63 && *result >> b == a));\n"
+                         "}\n"},
+    {"shift_right_exact", "static inline bool mdf_shift_right_exact(int64_t a, int64_t b, int64_t *result)\n"
+                          "{\n"
+                          "    *result = a >> (b < 0 || b > 63 ? 63 : b);\n"
+                          "    return b >= 0;\n"
+                          "}\n"},
+    NATURAL("float32", "float", "f"),
+    NATURAL("float64", "double", ""),
     WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
     WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
     WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),

@@ -20,6 +20,7 @@ struct generator {
     struct build build;
     uint64_t random;
     size_t length; /* of its arrays */
+    mdf_dtype types[COUNT(dtypes)]; /* of its values */
     mdf_lowered_id pool[LARGEST_POOL];
     size_t n_pool;
     size_t budget; /* ops that may still be made */
@@ -60,25 +61,15 @@ static void draw_element(struct generator *generator, mdf_dtype dtype, void *ele
     bool is_extreme = draw(generator, 4) == 0;
     double real = is_extreme ? reals[draw(generator, COUNT(reals))] : ((double)draw(generator, 2001) - 1000) / 64;
     int64_t whole = is_extreme ? wholes[draw(generator, COUNT(wholes))] : (int64_t)draw(generator, 201) - 100;
-    int32_t narrow = (int32_t)(uint32_t)(uint64_t)whole;
     float single = (float)real;
     uint8_t truth = whole & 1;
 
-    switch (dtype) {
-    case MDF_DTYPE_FLOAT32:
-        memcpy(element, &single, sizeof single);
-        break;
-    case MDF_DTYPE_FLOAT64:
-        memcpy(element, &real, sizeof real);
-        break;
-    case MDF_DTYPE_INT32:
-        memcpy(element, &narrow, sizeof narrow);
-        break;
-    case MDF_DTYPE_INT64:
-        memcpy(element, &whole, sizeof whole);
-        break;
-    default:
+    if (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) {
+        memcpy(element, dtype == MDF_DTYPE_FLOAT32 ? (const void *)&single : (const void *)&real, mdf_dtype_size(dtype));
+    } else if (dtype == MDF_DTYPE_BOOL) {
         memcpy(element, &truth, sizeof truth);
+    } else {
+        mdf_convert_elements(dtype, element, MDF_DTYPE_INT64, &whole, 1, false);
     }
 }
 
@@ -158,7 +149,10 @@ static bool fits(enum mdf_lowered_code code, mdf_dtype dtype, bool scalar)
     if (code == MDF_LOWERED_EQUAL || code == MDF_LOWERED_NOT_EQUAL) {
         return true;
     }
-    return code <= MDF_LOWERED_GREATER_EQUAL ? !truth : code <= MDF_LOWERED_NOT ? truth : code == MDF_LOWERED_SELECT;
+    return code <= MDF_LOWERED_GREATER_EQUAL ? !truth
+           : code <= MDF_LOWERED_NOT         ? !real
+           : code <= MDF_LOWERED_SHIFT_RIGHT ? !real && !truth
+                                             : code == MDF_LOWERED_SELECT;
 }
 
 /* Mostly one with which nothing leaves. */
@@ -166,8 +160,7 @@ static mdf_lowered_id pick_divisor(struct generator *generator, mdf_dtype dtype,
 {
     static const int64_t wholes[] = {2, 3, 7, -3, 8, 1, 10, 1000000007, -16, 641, INT32_MAX, 5, 6, -1, 1 << 30};
     static const double reals[] = {2, -0.1, 3, 1e10, INFINITY};
-    int64_t whole = wholes[draw(generator, COUNT(wholes))];
-    int32_t narrow = (int32_t)whole;
+    int64_t whole = wholes[draw(generator, COUNT(wholes))], element = 0;
     double real = reals[draw(generator, COUNT(reals))];
     float single = (float)real;
 
@@ -179,11 +172,30 @@ static mdf_lowered_id pick_divisor(struct generator *generator, mdf_dtype dtype,
         return build_constant(&generator->build, dtype, 0, NULL, &single);
     case MDF_DTYPE_FLOAT64:
         return build_constant(&generator->build, dtype, 0, NULL, &real);
-    case MDF_DTYPE_INT32:
-        return build_constant(&generator->build, dtype, 0, NULL, &narrow);
     default:
-        return build_constant(&generator->build, dtype, 0, NULL, &whole);
+        mdf_convert_elements(dtype, &element, MDF_DTYPE_INT64, &whole, 1, false);
+        return build_constant(&generator->build, dtype, 0, NULL, &element);
     }
+}
+
+/* By how many bits: mostly as many as there are. */
+static mdf_lowered_id pick_count(struct generator *generator, mdf_dtype dtype, bool scalar)
+{
+    int64_t whole = (int64_t)draw(generator, draw(generator, 4) == 0 ? 300 : 8 * mdf_dtype_size(dtype) + 1), element = 0;
+
+    if (draw(generator, 4) == 0) {
+        return pick(generator, dtype, scalar);
+    }
+    mdf_convert_elements(dtype, &element, MDF_DTYPE_INT64, &whole, 1, false);
+    return draw(generator, 2) == 0 || generator->build.n_slots > 30
+               ? build_constant(&generator->build, dtype, 0, NULL, &element)
+               : build_input(&generator->build, build_array(&generator->build, dtype, 0, NULL, &element));
+}
+
+static bool is_shift(enum mdf_lowered_code code)
+{
+    return code == MDF_LOWERED_SHIFT_LEFT || code == MDF_LOWERED_SHIFT_RIGHT || code == MDF_LOWERED_SHIFT_LEFT_EXACT ||
+           code == MDF_LOWERED_SHIFT_RIGHT_EXACT;
 }
 
 static bool is_division(enum mdf_lowered_code code)
@@ -201,7 +213,7 @@ static mdf_lowered_id make_element(struct generator *generator, struct mdf_lower
 
     do {
         code = (enum mdf_lowered_code)draw(generator, MDF_LOWERED_CAST);
-        dtype = dtypes[draw(generator, COUNT(dtypes))];
+        dtype = generator->types[draw(generator, COUNT(dtypes))];
     } while (!fits(code, dtype, scalar) || (wanted != MDF_DTYPE_NONE && build_result_type(code, dtype) != wanted) ||
              (generator->only_common && code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER) ||
              (code >= MDF_LOWERED_ADD_EXACT && code <= MDF_LOWERED_NEGATE_EXACT && draw(generator, 4) != 0));
@@ -210,6 +222,7 @@ static mdf_lowered_id make_element(struct generator *generator, struct mdf_lower
 
         in[i] = code == MDF_LOWERED_SELECT && i == 0 ? pick(generator, MDF_DTYPE_BOOL, takes_scalar)
                 : is_division(code) && i == 1        ? pick_divisor(generator, dtype, takes_scalar)
+                : is_shift(code) && i == 1           ? pick_count(generator, dtype, takes_scalar)
                                                      : pick(generator, dtype, takes_scalar);
     }
     return build_element(&generator->build, region, code, dtype, in);
@@ -222,12 +235,15 @@ static bool is_real(mdf_dtype dtype)
 
 static mdf_lowered_id make_cast(struct generator *generator, struct mdf_lowered_region *region, bool scalar)
 {
-    mdf_dtype from = dtypes[draw(generator, COUNT(dtypes))], to = dtypes[draw(generator, COUNT(dtypes))];
+    mdf_dtype from = generator->types[draw(generator, COUNT(dtypes))], to = generator->types[draw(generator, COUNT(dtypes))];
 
-    if (is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && (generator->only_common || draw(generator, 8) != 0)) {
-        to = MDF_DTYPE_FLOAT64; /* the others leave often */
+    bool is_cut = to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64;
+
+    if (is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL &&
+        (generator->only_common || !is_cut || draw(generator, 8) != 0)) {
+        to = MDF_DTYPE_FLOAT64; /* the others leave often, and only some are there */
     }
-    if (generator->only_common && from == MDF_DTYPE_INT64 && is_real(to)) {
+    if (generator->only_common && mdf_dtype_size(from) == 8 && !is_real(from) && is_real(to)) {
         to = MDF_DTYPE_INT32;
     }
     return build_cast(&generator->build, region, to, pick(generator, from, scalar));
@@ -334,7 +350,7 @@ static void make_if(struct generator *generator, struct mdf_lowered_region *regi
 
     make_region(generator, &branches->then, depth + 1);
     for (i = 0; i < n_merges; i++) {
-        types[i] = dtypes[draw(generator, COUNT(dtypes))];
+        types[i] = generator->types[draw(generator, COUNT(dtypes))];
         scalars[i] = generator->only_scalars || draw(generator, 4) != 0;
         then[i] = pick(generator, types[i], scalars[i]);
     }
@@ -377,7 +393,7 @@ static struct mdf_lowered_loop *begin_loop(struct generator *generator, struct m
 static void make_rows(struct generator *generator, struct mdf_lowered_loop *loop, size_t n_rows)
 {
     int64_t shape[2] = {(int64_t)n_rows, (int64_t)generator->length};
-    mdf_dtype dtype = dtypes[draw(generator, COUNT(dtypes))];
+    mdf_dtype dtype = generator->types[draw(generator, COUNT(dtypes))];
     size_t rank = generator->only_scalars || generator->length * n_rows == 0 ? 1 : 1 + draw(generator, 2);
     mdf_lowered_id source = make_value(generator, dtype, rank, shape, draw(generator, 2) == 0 && generator->build.n_slots < 32);
 
@@ -409,7 +425,7 @@ static void make_stacks(struct generator *generator, struct mdf_lowered_loop *lo
     for (i = 0; i < n; i++) {
         bool scalar = generator->only_scalars || draw(generator, 2) == 0,
              is_group = !scalar && is_known && draw(generator, 2) == 0;
-        mdf_dtype dtype = dtypes[draw(generator, COUNT(dtypes))];
+        mdf_dtype dtype = generator->types[draw(generator, COUNT(dtypes))];
         mdf_lowered_id item = is_group ? make_group(generator, &loop->body, dtype) : pick(generator, dtype, scalar);
 
         kept[(*n_kept)++] = build_stack(&generator->build, loop, item, may_reverse && draw(generator, 3) == 0);
@@ -424,7 +440,7 @@ static void make_loop(struct generator *generator, struct mdf_lowered_region *re
     struct mdf_lowered_loop *loop;
 
     for (i = 0; i < n_states; i++) {
-        initial[i] = pick(generator, dtypes[draw(generator, COUNT(dtypes))], generator->only_scalars || draw(generator, 3) != 0);
+        initial[i] = pick(generator, generator->types[draw(generator, COUNT(dtypes))], generator->only_scalars || draw(generator, 3) != 0);
     }
     loop = begin_loop(generator, region, &n_rows);
     for (i = 0; i < n_states; i++) {
@@ -473,7 +489,7 @@ static void make_op(struct generator *generator, struct mdf_lowered_region *regi
     } else if (kind < 16 && depth < 3) {
         make_loop(generator, region, depth, depth == 0 ? all_stacks : stacks, depth == 0 ? &n_all_stacks : &n_stacks);
     } else if (kind < 30 && !generator->only_scalars) {
-        make_group(generator, region, dtypes[draw(generator, COUNT(dtypes))]);
+        make_group(generator, region, generator->types[draw(generator, COUNT(dtypes))]);
     } else if (kind < 33) {
         make_call(generator, region);
     } else if (kind < 38) {
@@ -482,7 +498,7 @@ static void make_op(struct generator *generator, struct mdf_lowered_region *regi
         keep(generator, make_cast(generator, region, true));
     } else if (kind < 50) {
         keep(generator, build_copy(&generator->build, region,
-                                   pick(generator, dtypes[draw(generator, COUNT(dtypes))],
+                                   pick(generator, generator->types[draw(generator, COUNT(dtypes))],
                                         generator->only_scalars || draw(generator, 2) == 0)));
     } else {
         keep(generator, make_element(generator, region, MDF_DTYPE_NONE, true));
@@ -510,7 +526,7 @@ static size_t make_program(struct generator *generator)
     n_all_stacks = 0;
     for (i = 0; i < 12; i++) {
         keep(generator,
-             make_value(generator, dtypes[i % COUNT(dtypes)], generator->only_scalars || i % 3 != 0 ? 0 : 1, &length, true));
+             make_value(generator, generator->types[i % COUNT(dtypes)], generator->only_scalars || i % 3 != 0 ? 0 : 1, &length, true));
     }
     make_region(generator, &build->lowered->region, 0);
     n_results = generator->n_pool < LARGEST_N_RESULTS ? generator->n_pool : LARGEST_N_RESULTS;
@@ -557,15 +573,25 @@ static bool check_program(struct generator *generator, uint64_t seed)
     return outcome == MDF_LOWERED_DONE;
 }
 
-static bool check_seed(uint64_t seed, size_t length, bool only_scalars)
+static bool check_seed(uint64_t seed, size_t length, bool only_scalars, bool has_wholes)
 {
+    static const mdf_dtype wholes[] = {MDF_DTYPE_INT8,  MDF_DTYPE_INT16,  MDF_DTYPE_INT32,  MDF_DTYPE_INT64,
+                                       MDF_DTYPE_UINT8, MDF_DTYPE_UINT16, MDF_DTYPE_UINT32, MDF_DTYPE_UINT64};
     static struct generator generator;
     bool done;
+    size_t i;
 
     memset(&generator, 0, sizeof generator);
     generator.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     generator.length = length;
     generator.only_scalars = only_scalars;
+    memcpy(generator.types, dtypes, sizeof dtypes);
+    if (has_wholes) {
+        for (i = 1; i < 4; i++) {
+            generator.types[i] = wholes[draw(&generator, COUNT(wholes))];
+        }
+        generator.types[0] = dtypes[draw(&generator, 2)];
+    }
     make_program(&generator);
     done = check_program(&generator, seed);
     build_end(&generator.build);
@@ -583,9 +609,20 @@ Test(emit, random_programs_of_scalars)
     size_t seed, n_done = 0, n = from_environment("MDF_SEEDS", 1000), first = from_environment("MDF_FROM", 1);
 
     for (seed = first; seed < first + n; seed++) {
-        n_done += check_seed(seed, 0, true);
+        n_done += check_seed(seed, 0, true, false);
     }
     cr_assert_gt(n_done, n / 4, "only %zu did not bail out", n_done);
+}
+
+Test(emit, random_programs_of_whole_numbers)
+{
+    static const size_t lengths[] = {2, 5, 8, 23, 64, 100, 131};
+    size_t seed, n_done = 0, n = from_environment("MDF_SEEDS", 1000), first = from_environment("MDF_FROM", 200001);
+
+    for (seed = first; seed < first + n; seed++) {
+        n_done += check_seed(seed, seed % 2 == 0 ? 0 : lengths[seed / 2 % COUNT(lengths)], seed % 2 == 0, true);
+    }
+    cr_assert_geq(n_done, n / 3, "only %zu did not bail out", n_done);
 }
 
 Test(emit, random_programs_of_arrays)
@@ -594,7 +631,7 @@ Test(emit, random_programs_of_arrays)
     size_t seed, n_done = 0, n = from_environment("MDF_SEEDS", 500), first = from_environment("MDF_FROM", 100001);
 
     for (seed = first; seed < first + n; seed++) {
-        n_done += check_seed(seed, lengths[seed % COUNT(lengths)], false);
+        n_done += check_seed(seed, lengths[seed % COUNT(lengths)], false, false);
     }
     cr_assert_gt(n_done, n / 8, "only %zu did not bail out", n_done);
 }
@@ -618,8 +655,7 @@ static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
     static struct generator generator;
     struct mdf_lowered_loop *loop;
     mdf_lowered_id row, by, in[2];
-    int64_t wide[N], length = N;
-    int32_t narrow[N], narrow_divisor = (int32_t)divisor;
+    int64_t wide[N], converted[N], by_element = 0, length = N;
     size_t i, code;
 
     memset(&generator, 0, sizeof generator);
@@ -627,12 +663,13 @@ static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
     for (i = 0; i < N; i++) {
         int64_t near = (int64_t)((uint64_t)divisor * (uint64_t)draw_whole(&generator, 20) + draw(&generator, 3) - 1);
 
-        wide[i] = i < COUNT(ends) ? ends[i] : i % 2 == 0 ? near : draw_whole(&generator, 64);
-        narrow[i] = (int32_t)(uint32_t)(uint64_t)(i % 4 == 1 ? draw_whole(&generator, 32) : wide[i]);
+        wide[i] = i < COUNT(ends) ? ends[i] : i % 2 == 0 ? near : draw_whole(&generator, i % 4 == 1 ? 32 : 64);
     }
+    mdf_convert_elements(dtype, &by_element, MDF_DTYPE_INT64, &divisor, 1, false);
+    mdf_convert_elements(dtype, converted, MDF_DTYPE_INT64, wide, N, false);
     build_begin(&generator.build, NULL);
-    by = build_constant(&generator.build, dtype, 0, NULL, dtype == MDF_DTYPE_INT64 ? (void *)&divisor : (void *)&narrow_divisor);
-    in[0] = build_constant(&generator.build, dtype, 1, &length, dtype == MDF_DTYPE_INT64 ? (void *)wide : (void *)narrow);
+    by = build_constant(&generator.build, dtype, 0, NULL, &by_element);
+    in[0] = build_constant(&generator.build, dtype, 1, &length, converted);
     loop = build_loop(&generator.build, &generator.build.lowered->region, N);
     row = build_rows(&generator.build, loop, in[0], false);
     for (code = MDF_LOWERED_QUOTIENT; code <= MDF_LOWERED_FLOOR_REMAINDER; code++) {
@@ -646,7 +683,7 @@ static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
     build_end(&generator.build);
 }
 
-/* Two million operands of each type. */
+/* Two million operands of the types with most bits. */
 Test(emit, division_by_constants)
 {
     static struct generator generator = {.random = 88172645463325252};
@@ -677,6 +714,10 @@ Test(emit, division_by_constants)
 
         check_divisor(MDF_DTYPE_INT64, divisor != 0 ? divisor : 9, i + 1);
         check_divisor(MDF_DTYPE_INT32, (int32_t)divisor != 0 ? (int32_t)divisor : 9, i + 1);
+        check_divisor(MDF_DTYPE_UINT64, divisor != 0 ? divisor : 9, i + 1);
+        check_divisor(MDF_DTYPE_UINT32, (int32_t)divisor != 0 ? divisor : 9, i + 1);
+        check_divisor(i % 2 == 0 ? MDF_DTYPE_INT16 : MDF_DTYPE_UINT16, (int16_t)divisor != 0 ? divisor : 9, i + 1);
+        check_divisor(i % 2 == 0 ? MDF_DTYPE_INT8 : MDF_DTYPE_UINT8, (int8_t)divisor != 0 ? divisor : 9, i + 1);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "mdf_c/machine/emit.h"
 
 #include "mdf_c/base/processor.h"
+#include "mdf_c/lowered/nest_folds.h"
 #include "mdf_c/lowered/verify.h"
 #include "tests/support/early_code.h"
 #include "tests/support/lowered_builder.h"
@@ -25,7 +26,8 @@ struct generator {
     struct build build;
     struct mdf_lowered_nest *nest;
     uint64_t random;
-    bool is_float; /* only float32, so that vectors are as wide as they can be */
+    bool is_float;             /* only float32, so that vectors are as wide as they can be */
+    mdf_dtype types[COUNT(dtypes)]; /* of registers, else */
     /* Of a nest that is the body of a loop: */
     struct mdf_lowered_loop *loop; /* NULL: it is none */
     mdf_dtype state_type;
@@ -48,7 +50,7 @@ static bool is_real(mdf_dtype dtype)
 
 static mdf_dtype draw_type(struct generator *generator)
 {
-    return generator->is_float ? MDF_DTYPE_FLOAT32 : dtypes[draw(generator, COUNT(dtypes))];
+    return generator->is_float ? MDF_DTYPE_FLOAT32 : generator->types[draw(generator, COUNT(dtypes))];
 }
 
 /* ------------------------------------------------------------------ guarded memory */
@@ -130,16 +132,17 @@ static void draw_element(struct generator *generator, mdf_dtype dtype, void *ele
     double real =
         is_extreme ? reals[draw(generator, COUNT(reals))] : ((double)draw(generator, 2001) - 1000) / 63; /* sums are rounded */
     int64_t whole = is_extreme ? wholes[draw(generator, COUNT(wholes))] : (int64_t)draw(generator, 21) - 10;
-    int32_t narrow = (int32_t)(uint32_t)(uint64_t)whole;
     float single = (float)real;
     uint8_t truth = whole & 1;
     const void *source = dtype == MDF_DTYPE_FLOAT32   ? (const void *)&single
                          : dtype == MDF_DTYPE_FLOAT64 ? (const void *)&real
-                         : dtype == MDF_DTYPE_INT32   ? (const void *)&narrow
-                         : dtype == MDF_DTYPE_INT64   ? (const void *)&whole
                                                       : (const void *)&truth;
 
-    memcpy(element, source, mdf_dtype_size(dtype));
+    if (is_real(dtype) || dtype == MDF_DTYPE_BOOL) {
+        memcpy(element, source, mdf_dtype_size(dtype));
+    } else {
+        mdf_convert_elements(dtype, element, MDF_DTYPE_INT64, &whole, 1, false);
+    }
 }
 
 /* Strides in a row over some of the axes below `level`, in any order, some backwards; all of them, and forwards, where `whole` is
@@ -310,7 +313,7 @@ static bool fits(enum mdf_lowered_code code, mdf_dtype dtype)
         return is_real(dtype);
     }
     if (code <= MDF_LOWERED_FLOOR_REMAINDER) {
-        return dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64;
+        return !is_real(dtype) && dtype != MDF_DTYPE_BOOL;
     }
     if (code <= MDF_LOWERED_NEGATE_EXACT) {
         return false;
@@ -318,7 +321,10 @@ static bool fits(enum mdf_lowered_code code, mdf_dtype dtype)
     if (code <= MDF_LOWERED_NOT_EQUAL) {
         return true;
     }
-    return code <= MDF_LOWERED_GREATER_EQUAL ? dtype != MDF_DTYPE_BOOL : code == MDF_LOWERED_SELECT || dtype == MDF_DTYPE_BOOL;
+    return code <= MDF_LOWERED_GREATER_EQUAL ? dtype != MDF_DTYPE_BOOL
+           : code <= MDF_LOWERED_NOT         ? !is_real(dtype)
+           : code <= MDF_LOWERED_SHIFT_RIGHT ? !is_real(dtype) && dtype != MDF_DTYPE_BOOL
+                                             : code == MDF_LOWERED_SELECT;
 }
 
 static void add_element(struct generator *generator)
@@ -332,7 +338,9 @@ static void add_element(struct generator *generator)
         step.loop = twice_plus_one;
         step.n_in = 1;
         to = dtype;
-    } else if (kind < 4 && (is_real(to) || to == MDF_DTYPE_BOOL || !is_real(dtype) || draw(generator, 30) == 0)) {
+    } else if (kind < 4 && (is_real(to) || to == MDF_DTYPE_BOOL || !is_real(dtype) ||
+                            ((to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64) &&
+                             draw(generator, 30) == 0))) {
         step.code = MDF_LOWERED_CAST;
         step.n_in = 1;
     } else {
@@ -375,7 +383,7 @@ static void add_fold(struct generator *generator)
     mdf_dtype dtype = draw_type(generator);
     size_t level;
 
-    dtype = dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_FLOAT32 : dtype;
+    dtype = mdf_nest_has_fold(MDF_NEST_SUM, dtype) ? dtype : MDF_DTYPE_FLOAT32;
     step.in[0] = pick(generator, dtype, 1);
     if (step.in[0] == MDF_NEST_NONE) {
         return;
@@ -511,6 +519,7 @@ static void begin_seed(struct generator *generator, uint64_t seed, bool is_float
     memset(generator, 0, sizeof *generator);
     generator->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     generator->is_float = is_float;
+    memcpy(generator->types, dtypes, sizeof dtypes);
     build_begin(&generator->build, &fenced);
 }
 
@@ -565,6 +574,27 @@ static void check_seeds(uint64_t first, bool is_float)
     first += getenv("MDF_FROM") != NULL ? (uint64_t)atoi(getenv("MDF_FROM")) : 0;
     for (seed = first; seed < first + n; seed++) {
         n_done += check_seed(seed, is_float);
+    }
+    cr_assert_geq(n_done, n / 2, "only %zu did not bail out", n_done);
+}
+
+/* Two or three types of whole numbers of a few or many bits, with and without sign, among reals and truths. */
+Test(emit_nest, random_nests_of_whole_numbers)
+{
+    static const mdf_dtype wholes[] = {MDF_DTYPE_INT8,  MDF_DTYPE_INT16,  MDF_DTYPE_INT32,  MDF_DTYPE_INT64,
+                                       MDF_DTYPE_UINT8, MDF_DTYPE_UINT16, MDF_DTYPE_UINT32, MDF_DTYPE_UINT64};
+    size_t n = getenv("MDF_SEEDS") != NULL ? (size_t)atoi(getenv("MDF_SEEDS")) : 200, n_done = 0, i;
+    uint64_t seed, first = 300000 + (getenv("MDF_FROM") != NULL ? (uint64_t)atoi(getenv("MDF_FROM")) : 0);
+    static struct generator generator;
+
+    for (seed = first; seed < first + n; seed++) {
+        begin_seed(&generator, seed, false);
+        for (i = 1; i < 4; i++) {
+            generator.types[i] = wholes[draw(&generator, COUNT(wholes))];
+        }
+        generator.types[0] = seed % 3 == 0 ? generator.types[1] : generator.types[0];
+        make_nest(&generator, false);
+        n_done += check_built(&generator, seed);
     }
     cr_assert_geq(n_done, n / 2, "only %zu did not bail out", n_done);
 }

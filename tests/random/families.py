@@ -1,4 +1,5 @@
 """Which grammar a seed belongs to."""
+import bits
 import changing
 import changing_states
 import chains
@@ -12,7 +13,7 @@ import sequences
 import solving
 import successions
 
-_TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states)
+_TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states, bits)
 FAMILIES = [module.make for module in _TURNS]
 NAMED = {**{module.__name__: module.make for module in _TURNS}, "deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard}  # the last take no turns
 _chosen = []

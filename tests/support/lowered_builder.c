@@ -217,7 +217,7 @@ size_t build_n_operands(enum mdf_lowered_code code)
 
 mdf_dtype build_result_type(enum mdf_lowered_code code, mdf_dtype dtype)
 {
-    return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_NOT ? MDF_DTYPE_BOOL : dtype;
+    return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL ? MDF_DTYPE_BOOL : dtype;
 }
 
 /* The settings of compute_elements. */

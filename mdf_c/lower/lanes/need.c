@@ -1,5 +1,6 @@
 /* need.c - which values of a narrow form have to be made, for what is wanted of it. See lanes.h. Calls, loops, puts, and all that
  * may bail out are made in any case: an instance alone would tell what comes up there. */
+#include "functions/elements/element.h"
 #include "mdf_c/lower/lanes/widening.h"
 
 struct needing {
@@ -70,6 +71,21 @@ static void need_branches(struct needing *needing, const struct mdf_lowered_if *
     need_region(needing, &branches->otherwise);
 }
 
+/* Whether a step refuses some elements: a division, a cast of reals to whole numbers, a function that says so. */
+static bool may_refuse(const struct mdf_nest_step *step)
+{
+    bool is_cut = step->code == MDF_LOWERED_CAST && mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f' &&
+                  mdf_dtype_kind((mdf_dtype)step->dtype) != 'f' && step->dtype != MDF_DTYPE_BOOL;
+    const struct mdf_element_form *form =
+        step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL
+            ? mdf_element_form(mdf_element_of(step->operator, step->settings), (mdf_dtype)step->operand_dtype)
+            : NULL;
+
+    return step->kind == MDF_NEST_ELEMENT &&
+           (is_cut || step->code == MDF_LOWERED_DIVIDE_NONZERO || (form != NULL && form->refused != NULL) ||
+            (step->code >= MDF_LOWERED_QUOTIENT && step->code <= MDF_LOWERED_FLOOR_REMAINDER));
+}
+
 bool mdf_lanes_needs_nest(const struct mdf_lowered_nest *nest, const bool *needed)
 {
     bool is_made = nest->is_open;
@@ -79,7 +95,7 @@ bool mdf_lanes_needs_nest(const struct mdf_lowered_nest *nest, const bool *neede
         const struct mdf_nest_step *step = &nest->steps[i];
         bool has_view = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 
-        is_made = is_made || (has_view && step->view.at != MDF_NEST_NONE) ||
+        is_made = is_made || may_refuse(step) || (has_view && step->view.at != MDF_NEST_NONE) ||
                   (step->kind == MDF_NEST_STORE && needed[step->view.id]);
     }
     return is_made;

@@ -96,11 +96,27 @@ static bool mark_overflow(void *target, const void *const operands[], const size
     return true;
 }
 
+/* Where a shift to the left loses bits: what it gives does not come back, or is -1 by 63 bits; or the count is negative. */
+static mdf_lowered_id is_bad_shift(struct widening *widening, const struct mdf_lowered_op *op, mdf_lowered_id result,
+                                   mdf_lowered_id zero)
+{
+    const mdf_dtype dtype = MDF_DTYPE_INT64;
+    mdf_lowered_id back = widening_compute_two(widening, MDF_LOWERED_SHIFT_RIGHT, dtype, result, op->in[1]);
+    mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, dtype, back, op->in[0]);
+    mdf_lowered_id is_last =
+        widening_and(widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op->in[1], widening_constant(widening, dtype, 63)),
+                     widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, dtype, op->in[0], zero));
+
+    bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, is_last);
+    return widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad,
+                                widening_compute_two(widening, MDF_LOWERED_LESS, dtype, op->in[1], zero));
+}
+
 /* Sums past 64 bits: they are on the wrong side of an operand. */
 static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowered_op op)
 {
-    static const enum mdf_lowered_code codes[] = {MDF_LOWERED_ADD, MDF_LOWERED_SUBTRACT, MDF_LOWERED_MULTIPLY,
-                                                  MDF_LOWERED_NEGATE};
+    static const enum mdf_lowered_code codes[] = {MDF_LOWERED_ADD,        MDF_LOWERED_SUBTRACT,    MDF_LOWERED_MULTIPLY,
+                                                  MDF_LOWERED_SHIFT_LEFT, MDF_LOWERED_SHIFT_RIGHT, MDF_LOWERED_NEGATE};
     enum mdf_lowered_code code = (enum mdf_lowered_code)op.code;
     mdf_lowered_id result, bad, zero = widening_constant(widening, MDF_DTYPE_INT64, 0);
 
@@ -117,6 +133,12 @@ static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowere
         op.loop = mark_overflow;
         bad = widening_compute(widening, &op, MDF_DTYPE_BOOL);
         break;
+    case MDF_LOWERED_SHIFT_RIGHT_EXACT:
+        bad = widening_compute_two(widening, MDF_LOWERED_LESS, MDF_DTYPE_INT64, op.in[1], zero);
+        break;
+    case MDF_LOWERED_SHIFT_LEFT_EXACT:
+        bad = is_bad_shift(widening, &op, result, zero);
+        break;
     default: /* a sum, a difference */
         bad = widening_compute_two(widening, MDF_LOWERED_LESS, MDF_DTYPE_INT64, result, op.in[0]);
         bad = widening_compute_two(widening, MDF_LOWERED_EXCLUSIVE_OR, MDF_DTYPE_BOOL, bad,
@@ -132,13 +154,13 @@ static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowere
 static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowered_op op, mdf_dtype to)
 {
     mdf_dtype from = (mdf_dtype)op.dtype;
-    double limit = -lowest(to);
+    double limit = to == MDF_DTYPE_UINT64 ? -2 * lowest(to) : -lowest(to);
     mdf_lowered_id fits = widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], widening_constant(widening, from, limit));
-    bool is_exact = to == MDF_DTYPE_INT64 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
+    bool is_exact = to != MDF_DTYPE_INT32 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
 
     fits = widening_and(widening, fits,
                         widening_compute_two(widening, is_exact ? MDF_LOWERED_GREATER_EQUAL : MDF_LOWERED_GREATER, from, op.in[0],
-                                             widening_constant(widening, from, is_exact ? -limit : -limit - 1)));
+                                             widening_constant(widening, from, is_exact ? lowest(to) : lowest(to) - 1)));
     if (fits == MDF_LOWERED_NONE || !trap(widening, widening_not(widening, fits))) {
         return MDF_LOWERED_NONE;
     }
@@ -177,7 +199,8 @@ bool mdf_lanes_may_bail_out(const struct mdf_lowered *narrow, const struct mdf_l
 
     return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
            op->code == MDF_LOWERED_FUNCTION ||
-           (op->code == MDF_LOWERED_CAST && is_real(op->dtype) && (to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64));
+           (op->code == MDF_LOWERED_CAST && is_real(op->dtype) &&
+            (to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64));
 }
 
 mdf_lowered_id widening_compute_trapped(struct widening *widening, const struct mdf_lowered_op *op, mdf_dtype result)

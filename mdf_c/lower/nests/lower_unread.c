@@ -32,7 +32,7 @@ static void count_op(struct counting *counting, const struct mdf_lowered_op *op)
 static bool is_checked_cast(const struct mdf_nest_step *step)
 {
     return step->code == MDF_LOWERED_CAST && mdf_dtype_kind((mdf_dtype)step->operand_dtype) == 'f' &&
-           mdf_dtype_kind((mdf_dtype)step->dtype) == 'i';
+           mdf_dtype_kind((mdf_dtype)step->dtype) != 'f' && step->dtype != MDF_DTYPE_BOOL;
 }
 
 /* A nest with an open axis loads a value that says how long it is. */
