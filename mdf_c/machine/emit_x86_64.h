@@ -284,6 +284,12 @@ static inline bool machine_is_short(unsigned dtype)
     return machine_is_whole(dtype) && mdf_dtype_size((mdf_dtype)dtype) < 4;
 }
 
+/* Bytes of a lane that has numbers of a type, where the widest type of all has `width`. */
+static inline unsigned machine_lane_bytes(unsigned dtype, unsigned width)
+{
+    return dtype == MDF_DTYPE_BOOL ? width : machine_is_short(dtype) ? (width < 4 ? width : 4) : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+}
+
 static inline unsigned machine_whole_size(unsigned dtype)
 {
     return mdf_dtype_size((mdf_dtype)dtype) == 8 ? 8 : 4;

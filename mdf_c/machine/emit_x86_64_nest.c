@@ -58,17 +58,33 @@ bool emission_has_vectors(unsigned dtype)
 
 /* ------------------------------------------------------------------ shapes */
 
-/* Of what lies in registers. */
+/* Whether a step is a shift by bits that each element has of its own, which lanes of 1 and 2 bytes have no instructions for. */
+static bool shifts_by_lanes(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    const struct mdf_nest_step *count = &nest->steps[step->in[1]];
+
+    return step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_SHIFT_LEFT || step->code == MDF_LOWERED_SHIFT_RIGHT) &&
+           !(count->kind == MDF_NEST_LOAD && lowered->values[count->view.id].is_scalar &&
+             lowered->values[count->view.id].place == MDF_LOWERED_CONSTANT);
+}
+
+/* Of what lies in registers: where all numbers have 1 or 2 bytes, lanes have as many. */
 static unsigned widest_type(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
+    unsigned widest = 1;
+    bool has_short = false, by_lanes = nest->is_open;
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        if (mdf_dtype_size((mdf_dtype)nest->steps[i].dtype) == 8 && !nest_only_places(lowered, nest, i)) {
-            return 8;
+        unsigned size = (unsigned)mdf_dtype_size((mdf_dtype)nest->steps[i].dtype);
+
+        if (!nest_only_places(lowered, nest, i)) {
+            widest = size > widest ? size : widest;
+            has_short = has_short || machine_is_short(nest->steps[i].dtype);
+            by_lanes = by_lanes || shifts_by_lanes(lowered, nest, &nest->steps[i]);
         }
     }
-    return 4;
+    return widest == 8 ? 8 : !has_short || by_lanes ? 4 : widest;
 }
 
 /* Whether a fold along an axis takes what is behind its lanes one by one, and has lanes. */
@@ -262,7 +278,8 @@ static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, u
     bool is_open = nest->is_open && axis == nest->open_axis;
     size_t i;
 
-    if (!mdf_has_avx512() || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 || (rest != 0 && moves_most(nest, axis)) ||
+    if (!mdf_has_avx512() || width < 4 || nest->extents[axis] < lanes || (rest & (rest - 1)) != 0 ||
+        (rest != 0 && moves_most(nest, axis)) ||
         (mdf_nest_is_folded(nest, axis) &&
          (is_open || !takes_whole_vectors(nest, axis, rest) || most_lanes(nest, axis, lanes) < lanes))) {
         return 0;

@@ -1,5 +1,6 @@
 /* emit_x86_64_nest_moves.c - see emit_x86_64_nest.h. Values between registers and memory: slots, rows, the places of views. rax
  * and rcx, and the scratch registers, are free within each. */
+#include "mdf_c/base/processor.h"
 #include "mdf_c/machine/emit_x86_64_nest.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ size_t nest_memory_bytes(const struct nest_code *code)
 
 unsigned nest_element_size(const struct nest_code *code, unsigned dtype)
 {
-    return dtype == MDF_DTYPE_BOOL ? code->shape.width : machine_is_short(dtype) ? 4 : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+    return machine_lane_bytes(dtype, code->shape.width);
 }
 
 /* Of a register that has values of a type. */
@@ -196,6 +197,23 @@ static void extend_bools(struct nest_code *code, uint8_t number, struct machine_
                     in_register(number));
 }
 
+/* Whether elements have lanes of another size, or are truths in lanes of bytes: numbers of 1 or 2 bytes. */
+static bool is_short(const struct nest_code *code, unsigned dtype)
+{
+    return machine_is_short(dtype) || (dtype == MDF_DTYPE_BOOL && code->shape.width < 4);
+}
+
+/* A mask of the lanes that count, to VECTOR_MASK; what is added to a code that moves them. */
+static unsigned mask_lanes(struct nest_code *code, unsigned active)
+{
+    if (active == code->shape.lanes) {
+        return 0;
+    }
+    assemble_move_number(nest_assembler(code), RCX, (UINT64_C(1) << active) - 1);
+    assemble_vector(nest_assembler(code), VECTOR_MASK_OF_GENERAL, 16, VECTOR_MASK, 0, in_register(RCX));
+    return VECTOR_IS_MASKED | VECTOR_IS_WIDE_SET;
+}
+
 /* The instruction that loads a number of 1 or 2 bytes as one of 4, to a general register or, of several, to vectors. */
 static unsigned short_load(unsigned dtype)
 {
@@ -205,12 +223,73 @@ static unsigned short_load(unsigned dtype)
                                     : (is_byte ? GENERAL_LOAD_BYTE : GENERAL_LOAD_SHORT);
 }
 
-static unsigned short_extension(unsigned dtype)
+static unsigned short_extension(const struct nest_code *code, unsigned dtype)
 {
     bool is_byte = mdf_dtype_size((mdf_dtype)dtype) == 1;
 
+    if (mdf_dtype_size((mdf_dtype)dtype) == code->shape.width) {
+        return is_byte ? VECTOR_LOAD_BYTES : VECTOR_LOAD_SHORTS;
+    }
+    if (code->shape.width == 2) {
+        return machine_is_signed(dtype) ? VECTOR_EXTEND_BYTES_TO_2 : VECTOR_FILL_BYTES_TO_2;
+    }
     return machine_is_signed(dtype) ? (is_byte ? VECTOR_EXTEND_BYTES_TO_4 : VECTOR_EXTEND_SHORTS_TO_4)
                                     : (is_byte ? VECTOR_FILL_BYTES_TO_4 : VECTOR_FILL_SHORTS_TO_4);
+}
+
+/* Truths, 0 and 1 in lanes of 1 or 2 bytes, become masks. */
+static void make_masks(struct nest_code *code, unsigned dtype, uint8_t number)
+{
+    struct assembler *assembler = nest_assembler(code);
+
+    if (dtype == MDF_DTYPE_BOOL) {
+        assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+        assemble_vector(assembler, code->shape.width == 1 ? VECTOR_SUBTRACT_BYTES : VECTOR_SUBTRACT_SHORTS, 32, number, SCRATCH_REAL,
+                        in_register(number));
+    }
+}
+
+/* One by one to lanes of 1 or 2 bytes; `index`: the register that has their places. */
+static void load_short_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
+{
+    struct assembler *assembler = nest_assembler(code);
+    unsigned per_half = 16 / code->shape.width, lane;
+
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, number, number, in_register(number));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
+    for (lane = 0; lane < node->active; lane++) {
+        uint8_t target = lane < per_half ? number : SCRATCH_REAL;
+
+        assemble_general(assembler, short_load(node->dtype), 4, RCX,
+                         with_index(operand_at(code, &node->place, lane * node->place.lane_bytes), has_index));
+        assemble_vector_with_number(assembler, code->shape.width == 1 ? VECTOR_INSERT_BYTE : VECTOR_INSERT_SHORT, 16, target, target,
+                                    in_register(RCX), (uint8_t)(lane % per_half));
+    }
+    if (node->active > per_half) {
+        assemble_vector_with_number(assembler, VECTOR_INSERT_HALF, 32, number, number, in_register(SCRATCH_REAL), 1);
+    }
+    make_masks(code, node->dtype, number);
+}
+
+/* Those side by side, of lanes of any size. */
+static void load_short_row(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t n_bytes = node->active * mdf_dtype_size((mdf_dtype)node->dtype);
+    bool is_own = mdf_dtype_size((mdf_dtype)node->dtype) == code->shape.width;
+    unsigned masked = 0;
+
+    if (is_own && move_code(n_bytes, false) != 0) {
+        assemble_vector(assembler, move_code(n_bytes, false), n_bytes >= 32 ? (unsigned)n_bytes : 16, number, 0,
+                        with_index(operand_at(code, &node->place, 0), has_index));
+    } else {
+        if (node->active < code->shape.lanes) {
+            masked = mask_lanes(code, node->active) | VECTOR_IS_ZEROED;
+        }
+        assemble_vector(assembler, short_extension(code, node->dtype) | masked, nest_vector_size(code, node->dtype), number, 0,
+                        with_index(operand_at(code, &node->place, 0), has_index));
+    }
+    make_masks(code, node->dtype, number);
 }
 
 static void load_spread(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
@@ -219,9 +298,12 @@ static void load_spread(struct nest_code *code, const struct nest_node *node, ui
     struct machine_operand operand = with_index(operand_at(code, &node->place, 0), has_index);
 
     if (machine_is_short(node->dtype)) {
+        unsigned width = nest_element_size(code, node->dtype);
+
         assemble_general(assembler, short_load(node->dtype), 4, RCX, operand);
         assemble_vector(assembler, VECTOR_FROM_GENERAL, 16, number, 0, in_register(RCX));
-        assemble_vector(assembler, VECTOR_BROADCAST_4, nest_vector_size(code, node->dtype), number, 0, in_register(number));
+        assemble_vector(assembler, width == 1 ? VECTOR_BROADCAST_1 : width == 2 ? VECTOR_BROADCAST_2 : VECTOR_BROADCAST_4,
+                        nest_vector_size(code, node->dtype), number, 0, in_register(number));
     } else if (node->dtype == MDF_DTYPE_BOOL) {
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RCX, operand);
         assemble_single(assembler, SINGLE_NEGATE, 8, in_register(RCX));
@@ -241,6 +323,10 @@ static void load_lanes(struct nest_code *code, const struct nest_node *node, uin
     unsigned per_half = size == 1 ? 8 : (unsigned)(16 / size), lane;
     uint8_t first = size == 1 ? SCRATCH_REAL : number;
 
+    if (is_short(code, node->dtype) && code->shape.width < 4) {
+        load_short_lanes(code, node, number, has_index); /* indices are wider: there are none of their own */
+        return;
+    }
     for (lane = 0; lane < node->active; lane++) {
         uint8_t target = lane < per_half ? first : SCRATCH_REAL;
         struct machine_operand operand;
@@ -392,11 +478,12 @@ static void load_row(struct nest_code *code, const struct nest_node *node, uint8
     struct assembler *assembler = nest_assembler(code);
     size_t size = mdf_dtype_size((mdf_dtype)node->dtype), n_bytes = node->active >= MASKED ? 0 : node->active * size;
 
-    if (size < 4 && (code->shape.lanes == 1 || node->active < code->shape.lanes)) {
+    if (is_short(code, node->dtype) && code->shape.lanes > 1 &&
+        (node->active == code->shape.lanes || mdf_has_avx512() ||
+         (size == code->shape.width && move_code(n_bytes, false) != 0))) {
+        load_short_row(code, node, number, has_index);
+    } else if (size < 4 && (code->shape.lanes == 1 || node->active < code->shape.lanes)) {
         load_lanes(code, node, number, NO_REGISTER, has_index);
-    } else if (machine_is_short(node->dtype)) {
-        assemble_vector(assembler, short_extension(node->dtype), nest_vector_size(code, node->dtype), number, 0,
-                        with_index(operand_at(code, &node->place, 0), has_index));
     } else if (size == 1) {
         extend_bools(code, number, with_index(operand_at(code, &node->place, 0), has_index));
     } else if (move_code(n_bytes, false) != 0) {
@@ -581,6 +668,69 @@ static void store_lanes(struct nest_code *code, const struct nest_node *node, ui
     }
 }
 
+/* One by one, of lanes of 1 or 2 bytes. */
+static void store_short_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number)
+{
+    struct assembler *assembler = nest_assembler(code);
+    unsigned per_half = 16 / code->shape.width, lane;
+
+    for (lane = 0; lane < node->active; lane++) {
+        struct machine_operand operand = operand_at(code, &node->place, lane * node->place.lane_bytes);
+
+        if (lane == per_half) {
+            assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
+            number = SCRATCH_REAL;
+        }
+        assemble_vector_with_number(assembler, code->shape.width == 1 ? VECTOR_STORE_BYTE : VECTOR_STORE_SHORT, 16, number, 0,
+                                    in_register(RAX), (uint8_t)(lane % per_half));
+        assemble_store(assembler, (unsigned)mdf_dtype_size((mdf_dtype)node->dtype), RAX, operand);
+    }
+}
+
+/* The instruction of AVX-512 that stores the low bytes of each lane. */
+static unsigned short_store(const struct nest_code *code, unsigned dtype)
+{
+    bool is_byte = mdf_dtype_size((mdf_dtype)dtype) == 1;
+
+    return mdf_dtype_size((mdf_dtype)dtype) == code->shape.width ? (is_byte ? VECTOR_STORE_BYTES : VECTOR_STORE_SHORTS)
+           : code->shape.width == 2                              ? VECTOR_BYTES_OF_SHORTS
+           : is_byte                                             ? VECTOR_BYTES_OF_INTS
+                                                                 : VECTOR_SHORTS_OF_INTS;
+}
+
+/* Numbers of 1 or 2 bytes, or truths in such lanes. */
+static void store_short(struct nest_code *code, const struct nest_node *node, uint8_t number)
+{
+    struct assembler *assembler = nest_assembler(code);
+    struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};
+    size_t n_bytes = node->active * mdf_dtype_size((mdf_dtype)node->dtype);
+    bool is_own = mdf_dtype_size((mdf_dtype)node->dtype) == nest_element_size(code, node->dtype);
+    bool is_row = node->place.kind != PLACE_LANES && code->shape.lanes > 1;
+
+    if (node->dtype == MDF_DTYPE_BOOL) { /* of masks */
+        assemble_vector(assembler, code->shape.width == 1 ? VECTOR_ABSOLUTE_BYTES : VECTOR_ABSOLUTE_SHORTS, 32, SCRATCH_REAL, 0,
+                        in_register(number));
+        number = SCRATCH_REAL;
+    }
+    if (is_row && is_own && move_code(n_bytes, true) != 0) {
+        assemble_vector(assembler, move_code(n_bytes, true), n_bytes >= 32 ? (unsigned)n_bytes : 16, number, 0,
+                        operand_at(code, &node->place, 0));
+    } else if (is_row && mdf_has_avx512()) {
+        unsigned masked = mask_lanes(code, node->active);
+
+        assemble_vector(assembler, short_store(code, node->dtype) | masked, nest_vector_size(code, node->dtype), number, 0,
+                        operand_at(code, &node->place, 0));
+    } else if (is_row && move_code(n_bytes, true) != 0) {
+        packed_make_short(&packed, node->dtype, number);
+        assemble_vector(assembler, move_code(n_bytes, true), n_bytes >= 32 ? (unsigned)n_bytes : 16, SCRATCH_REAL, 0,
+                        operand_at(code, &node->place, 0));
+    } else if (code->shape.width < 4) {
+        store_short_lanes(code, node, number);
+    } else {
+        store_lanes(code, node, number);
+    }
+}
+
 void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
     struct assembler *assembler = nest_assembler(code);
@@ -588,11 +738,12 @@ void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t nu
 
     struct packed packed = {.assembler = assembler, .lanes = code->shape.lanes, .width = code->shape.width};
 
+    if (is_short(code, node->dtype)) {
+        store_short(code, node, number);
+        return;
+    }
     if (node->dtype == MDF_DTYPE_BOOL) {
         packed_make_bytes(&packed, number);
-        number = SCRATCH_REAL;
-    } else if (size < 4 && node->place.kind != PLACE_LANES && move_code(n_bytes, true) != 0) {
-        packed_make_short(&packed, node->dtype, number);
         number = SCRATCH_REAL;
     }
     if (node->place.kind == PLACE_LANES || move_code(n_bytes, true) == 0) {

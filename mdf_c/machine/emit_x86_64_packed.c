@@ -33,7 +33,7 @@ static unsigned packed_size(const struct packed *packed, unsigned element_size)
 /* Bytes of an element of the op's operands, in a register. */
 static unsigned element_size(const struct packed *packed, unsigned dtype)
 {
-    return dtype == MDF_DTYPE_BOOL ? packed->width : machine_is_short(dtype) ? 4 : (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+    return machine_lane_bytes(dtype, packed->width);
 }
 
 static unsigned size_of(const struct packed *packed, unsigned dtype)
@@ -128,7 +128,7 @@ static unsigned real_kind(const struct packed *packed)
 /* Of operations on bits: by the size of elements. */
 static unsigned lane_kind(const struct packed *packed)
 {
-    return element_size(packed, packed->dtype) == 4 ? OF_FLOATS : OF_DOUBLES;
+    return element_size(packed, packed->dtype) < 8 ? OF_FLOATS : OF_DOUBLES;
 }
 
 static void note_mask(struct assembler *assembler, uint8_t vector, uint8_t n_bytes)
@@ -165,22 +165,37 @@ void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, u
     }
 }
 
-/* Numbers of fewer than 4 bytes lie in lanes of 4, with their own sign, or zeros, above them: what an op has left there is made
+/* Numbers of fewer bytes than their lanes lie there with their own sign, or zeros, above them: what an op has left there is made
  * that. */
 static void make_short(struct packed *packed, unsigned dtype, uint8_t target, uint8_t source)
 {
     struct assembler *assembler = packed->assembler;
-    unsigned size = packed_size(packed, 4), n_bits = 8 * (unsigned)mdf_dtype_size((mdf_dtype)dtype);
+    unsigned width = element_size(packed, dtype), size = packed_size(packed, width);
+    unsigned n_bits = 8 * (unsigned)mdf_dtype_size((mdf_dtype)dtype), shift = width == 2 ? VECTOR_SHIFT_SHORTS : VECTOR_SHIFT_INTS;
 
     if (machine_is_signed(dtype)) {
-        assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_LEFT, target, in_register(source),
-                                    (uint8_t)(32 - n_bits));
-        assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_RIGHT_SIGNED, target, in_register(target),
-                                    (uint8_t)(32 - n_bits));
+        assemble_vector_with_number(assembler, shift, size, VECTOR_TO_LEFT, target, in_register(source),
+                                    (uint8_t)(8 * width - n_bits));
+        assemble_vector_with_number(assembler, shift, size, VECTOR_TO_RIGHT_SIGNED, target, in_register(target),
+                                    (uint8_t)(8 * width - n_bits));
     } else {
         assemble_vector(assembler, VECTOR_AND, size, target, source,
-                        constant_operand(assembler, (UINT64_C(1) << n_bits) - 1, 4));
+                        constant_operand(assembler, (UINT64_C(1) << n_bits) - 1, width));
     }
+}
+
+/* Whether numbers of a type have fewer bytes than their lanes. */
+static bool is_in_wider_lane(const struct packed *packed, unsigned dtype)
+{
+    return machine_is_short(dtype) && element_size(packed, dtype) > mdf_dtype_size((mdf_dtype)dtype);
+}
+
+/* Of instructions for whole numbers of 1, 2, 4 and 8 bytes, that for an op's operands. */
+static unsigned of_lanes(const struct packed *packed, unsigned bytes, unsigned shorts, unsigned ints, unsigned longs)
+{
+    unsigned width = element_size(packed, packed->dtype);
+
+    return width == 1 ? bytes : width == 2 ? shorts : width == 4 ? ints : longs;
 }
 
 static void emit_two(struct packed *packed, unsigned code)
@@ -301,12 +316,12 @@ static void emit_product_of_long(struct packed *packed)
 
 static void emit_negation(struct packed *packed)
 {
-    bool is_long = element_size(packed, packed->dtype) == 8;
     uint8_t first = packed->in[0], target = packed->out;
 
     make_zero(packed, SCRATCH_REAL);
-    assemble_vector(packed->assembler, is_long ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS, size_of(packed, packed->dtype),
-                    target, SCRATCH_REAL, in_register(first));
+    assemble_vector(packed->assembler,
+                    of_lanes(packed, VECTOR_SUBTRACT_BYTES, VECTOR_SUBTRACT_SHORTS, VECTOR_SUBTRACT_INTS, VECTOR_SUBTRACT_INTS_8),
+                    size_of(packed, packed->dtype), target, SCRATCH_REAL, in_register(first));
 }
 
 static void emit_absolute(struct packed *packed)
@@ -319,8 +334,9 @@ static void emit_absolute(struct packed *packed)
         assemble_vector(assembler, VECTOR_MOVE, size, target, 0, in_register(first));
         return;
     }
-    if (element_size(packed, packed->dtype) == 4) {
-        assemble_vector(assembler, VECTOR_ABSOLUTE_INTS, size, target, 0, in_register(first));
+    if (element_size(packed, packed->dtype) < 8) {
+        assemble_vector(assembler, of_lanes(packed, VECTOR_ABSOLUTE_BYTES, VECTOR_ABSOLUTE_SHORTS, VECTOR_ABSOLUTE_INTS, 0), size,
+                        target, 0, in_register(first));
         return;
     }
     if (mdf_has_avx512()) {
@@ -362,6 +378,25 @@ static void shift_long_signed(struct packed *packed, struct machine_operand coun
     assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, target, SECOND_SCRATCH_REAL, in_register(SCRATCH_REAL));
 }
 
+/* The same of bytes, as parts of numbers of 2 bytes: what comes in from the other one is cut off. */
+static void shift_bytes(struct packed *packed, uint8_t n_bits)
+{
+    bool is_left = packed->code == MDF_LOWERED_SHIFT_LEFT, is_signed = !is_left && machine_is_signed(packed->dtype);
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, packed->dtype);
+    uint64_t left = n_bits < 8 ? (is_left ? UINT64_C(0xFF) << n_bits & 0xFF : UINT64_C(0xFF) >> n_bits) : 0;
+    uint64_t sign = UINT64_C(0x80) >> n_bits;
+    uint8_t first = packed->in[0], target = packed->out;
+
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_SHORTS, size, is_left ? VECTOR_TO_LEFT : VECTOR_TO_RIGHT, target,
+                                in_register(first), n_bits);
+    assemble_vector(assembler, VECTOR_AND, size, target, target, constant_operand(assembler, left, 1));
+    if (is_signed) {
+        assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, target, target, constant_operand(assembler, sign, 1));
+        assemble_vector(assembler, VECTOR_SUBTRACT_BYTES, size, target, target, constant_operand(assembler, sign, 1));
+    }
+}
+
 /* By a number of bits that is the same for all: past the width, 0 or the sign is left. */
 static void shift_by(struct packed *packed, uint64_t count)
 {
@@ -370,10 +405,13 @@ static void shift_by(struct packed *packed, uint64_t count)
     uint8_t first = packed->in[0], target = packed->out, n_bits = (uint8_t)(count < 8 * width ? count : 8 * width);
 
     n_bits = is_signed && n_bits == 8 * width ? (uint8_t)(n_bits - 1) : n_bits;
-    if (is_signed && width == 8) {
+    if (width == 1) {
+        shift_bytes(packed, n_bits);
+    } else if (is_signed && width == 8) {
         shift_long_signed(packed, in_register(first), true, n_bits);
     } else {
-        assemble_vector_with_number(packed->assembler, width == 8 ? VECTOR_SHIFT_INTS_8 : VECTOR_SHIFT_INTS, size,
+        assemble_vector_with_number(packed->assembler, of_lanes(packed, 0, VECTOR_SHIFT_SHORTS, VECTOR_SHIFT_INTS, VECTOR_SHIFT_INTS_8),
+                                    size,
                                     is_left     ? VECTOR_TO_LEFT
                                     : is_signed ? VECTOR_TO_RIGHT_SIGNED
                                                 : VECTOR_TO_RIGHT,
@@ -407,23 +445,47 @@ static void emit_rotation(struct packed *packed)
                                 packed->rotation);
 }
 
+/* Bytes as parts of numbers of 2 bytes: those below and those above. */
+static void emit_product_of_bytes(struct packed *packed)
+{
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, packed->dtype);
+    uint8_t a = packed->in[0], b = packed->in[1];
+
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_SHORTS, size, VECTOR_TO_RIGHT, SCRATCH_REAL, in_register(a), 8);
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_SHORTS, size, VECTOR_TO_RIGHT, SECOND_SCRATCH_REAL, in_register(b), 8);
+    assemble_vector(assembler, VECTOR_MULTIPLY_SHORTS, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_SHORTS, size, VECTOR_TO_LEFT, SCRATCH_REAL, in_register(SCRATCH_REAL), 8);
+    assemble_vector(assembler, VECTOR_MULTIPLY_SHORTS, size, SECOND_SCRATCH_REAL, a, in_register(b));
+    assemble_vector(assembler, VECTOR_AND, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, constant_operand(assembler, 0xFF, 2));
+    assemble_vector(assembler, VECTOR_OR, size, packed->out, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
+}
+
+static void emit_product(struct packed *packed)
+{
+    unsigned width = element_size(packed, packed->dtype);
+
+    if (width == 8) {
+        emit_product_of_long(packed);
+    } else if (width == 1) {
+        emit_product_of_bytes(packed);
+    } else {
+        emit_two(packed, width == 2 ? VECTOR_MULTIPLY_SHORTS : VECTOR_MULTIPLY_INTS);
+    }
+}
+
 static void emit_number(struct packed *packed)
 {
-    bool is_long = element_size(packed, packed->dtype) == 8;
-
     switch (packed->code) {
     case MDF_LOWERED_ADD:
-        emit_two(packed, is_long ? VECTOR_ADD_INTS_8 : VECTOR_ADD_INTS);
+        emit_two(packed, of_lanes(packed, VECTOR_ADD_BYTES, VECTOR_ADD_SHORTS, VECTOR_ADD_INTS, VECTOR_ADD_INTS_8));
         break;
     case MDF_LOWERED_SUBTRACT:
-        emit_two(packed, is_long ? VECTOR_SUBTRACT_INTS_8 : VECTOR_SUBTRACT_INTS);
+        emit_two(packed,
+                 of_lanes(packed, VECTOR_SUBTRACT_BYTES, VECTOR_SUBTRACT_SHORTS, VECTOR_SUBTRACT_INTS, VECTOR_SUBTRACT_INTS_8));
         break;
     case MDF_LOWERED_MULTIPLY:
-        if (is_long) {
-            emit_product_of_long(packed);
-        } else {
-            emit_two(packed, VECTOR_MULTIPLY_INTS);
-        }
+        emit_product(packed);
         break;
     case MDF_LOWERED_NEGATE:
         emit_negation(packed);
@@ -463,7 +525,7 @@ static bool keeps_short(const struct packed *packed)
 static void emit_whole(struct packed *packed)
 {
     emit_number(packed);
-    if (machine_is_short(packed->dtype) && !keeps_short(packed)) {
+    if (is_in_wider_lane(packed, packed->dtype) && !keeps_short(packed)) {
         make_short(packed, packed->dtype, packed->out, packed->out);
     }
 }
@@ -510,7 +572,7 @@ static void compare_wide_set(struct packed *packed, unsigned width, bool is_sign
     }
 }
 
-/* Without signs: of 4 bytes the larger or the smaller one is the first, or is not; of 8 the upper bits are flipped before. */
+/* Without signs: of up to 4 bytes the larger or the smaller one is the first, or is not; of 8 the upper bits are flipped before. */
 static void compare_naturals(struct packed *packed)
 {
     enum mdf_lowered_code code = packed->code;
@@ -520,10 +582,13 @@ static void compare_naturals(struct packed *packed)
     bool swaps = code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER_EQUAL;
     uint8_t first = packed->in[width == 8 && swaps ? 1 : 0], second = packed->in[width == 8 && swaps ? 0 : 1];
 
-    if (width == 4) {
-        assemble_vector(assembler, is_least ? VECTOR_MINIMUM_NATURALS : VECTOR_MAXIMUM_NATURALS, size, SCRATCH_REAL, first,
-                        in_register(second));
-        assemble_vector(assembler, VECTOR_EQUAL_INTS, size, SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+    if (width < 8) {
+        unsigned least = of_lanes(packed, VECTOR_MINIMUM_NATURAL_BYTES, VECTOR_MINIMUM_NATURAL_SHORTS, VECTOR_MINIMUM_NATURALS, 0);
+        unsigned most = of_lanes(packed, VECTOR_MAXIMUM_NATURAL_BYTES, VECTOR_MAXIMUM_NATURAL_SHORTS, VECTOR_MAXIMUM_NATURALS, 0);
+
+        assemble_vector(assembler, is_least ? least : most, size, SCRATCH_REAL, first, in_register(second));
+        assemble_vector(assembler, of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, 0), size,
+                        SCRATCH_REAL, SCRATCH_REAL, in_register(first));
         finish_mask(packed, width, code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER);
         return;
     }
@@ -545,8 +610,8 @@ static void compare_wholes(struct packed *packed)
     bool flips = code == MDF_LOWERED_NOT_EQUAL || code == MDF_LOWERED_LESS_EQUAL || code == MDF_LOWERED_GREATER_EQUAL;
     static const uint8_t orders[] = {ORDER_EQUAL,      ORDER_NOT_EQUAL, ORDER_LESS,
                                      ORDER_LESS_EQUAL, ORDER_GREATER,   ORDER_GREATER_EQUAL};
-    unsigned equal = width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8;
-    unsigned greater = width == 4 ? VECTOR_GREATER_INTS : VECTOR_GREATER_INTS_8;
+    unsigned equal = of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, VECTOR_EQUAL_INTS_8);
+    unsigned greater = of_lanes(packed, VECTOR_GREATER_BYTES, VECTOR_GREATER_SHORTS, VECTOR_GREATER_INTS, VECTOR_GREATER_INTS_8);
     uint8_t first = packed->in[swaps ? 1 : 0];
     struct machine_operand second = operand_of(packed, swaps ? 0 : 1);
 
@@ -591,6 +656,11 @@ static void emit_select(struct packed *packed)
     struct machine_operand then = operand_of(packed, 1);
     uint8_t target = packed->out;
 
+    if (width < 4) {
+        assemble_vector_with_number(packed->assembler, VECTOR_BLEND_BYTES, packed_size(packed, width), target, otherwise, then,
+                                    (uint8_t)(mask << 4));
+        return;
+    }
     packed_choose(packed->assembler, width == 4, packed_size(packed, width), target, mask, then, otherwise);
 }
 
@@ -620,18 +690,19 @@ static void cast_to_mask(struct packed *packed)
         compare_wide_set(packed, width, false, ORDER_NOT_EQUAL, first, SCRATCH_REAL);
         return;
     } else {
-        assemble_vector(packed->assembler, width == 4 ? VECTOR_EQUAL_INTS : VECTOR_EQUAL_INTS_8, size, SCRATCH_REAL, first,
-                        in_register(SCRATCH_REAL));
+        assemble_vector(packed->assembler,
+                        of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, VECTOR_EQUAL_INTS_8), size,
+                        SCRATCH_REAL, first, in_register(SCRATCH_REAL));
     }
     finish_mask(packed, width, !is_real_type(packed->dtype));
 }
 
-/* Whether numbers of one type lie in lanes of 4 bytes as they would as the other one. */
-static bool lies_as(unsigned from, unsigned to)
+/* Whether numbers of one type lie in lanes as they would as the other one. */
+static bool lies_as(const struct packed *packed, unsigned from, unsigned to)
 {
     size_t from_size = mdf_dtype_size((mdf_dtype)from), to_size = mdf_dtype_size((mdf_dtype)to);
 
-    return from == to || to_size == 4 || (from_size < to_size && (machine_is_signed(to) || !machine_is_signed(from)));
+    return from == to || to_size == element_size(packed, to) || (from_size < to_size && (machine_is_signed(to) || !machine_is_signed(from)));
 }
 
 static void cast_whole(struct packed *packed)
@@ -643,7 +714,7 @@ static void cast_whole(struct packed *packed)
         assemble_vector(packed->assembler, VECTOR_FILL_INTS, packed_size(packed, to), target, 0, in_register(first));
     } else if (from != to) {
         change_width(packed, target, first, from, to);
-    } else if (lies_as(packed->dtype, packed->result) || !machine_is_short(packed->result)) {
+    } else if (lies_as(packed, packed->dtype, packed->result)) {
         assemble_vector(packed->assembler, VECTOR_MOVE, packed_size(packed, to), target, 0, in_register(first));
         return;
     } else {
@@ -737,8 +808,8 @@ void packed_emit_op(struct packed *packed)
     } else if (emission_is_comparison(packed->code)) {
         if (is_real_type(packed->dtype)) {
             compare_reals(packed);
-        } else if (packed->lanes * element_size(packed, packed->dtype) < 64 && (packed->dtype == MDF_DTYPE_UINT32 || packed->dtype == MDF_DTYPE_UINT64) &&
-                   packed->code != MDF_LOWERED_EQUAL && packed->code != MDF_LOWERED_NOT_EQUAL) {
+        } else if (packed->lanes * element_size(packed, packed->dtype) < 64 && !machine_is_signed(packed->dtype) &&
+                   !is_in_wider_lane(packed, packed->dtype) && packed->code != MDF_LOWERED_EQUAL && packed->code != MDF_LOWERED_NOT_EQUAL) {
             compare_naturals(packed);
         } else {
             compare_wholes(packed);
@@ -755,9 +826,10 @@ void packed_make_short(struct packed *packed, unsigned dtype, uint8_t number)
     struct assembler *assembler = packed->assembler;
     bool is_signed = machine_is_signed(dtype);
 
-    if (mdf_has_avx512()) {
-        assemble_vector(assembler, mdf_dtype_size((mdf_dtype)dtype) == 1 ? VECTOR_BYTES_OF_INTS : VECTOR_SHORTS_OF_INTS,
-                        packed_size(packed, 4), number, 0, in_register(SCRATCH_REAL));
+    if (element_size(packed, dtype) == 2) { /* bytes within each half, of which the second becomes the third */
+        assemble_vector(assembler, is_signed ? VECTOR_PACK_SHORTS : VECTOR_PACK_SHORTS_NATURALS, 32, SCRATCH_REAL, number,
+                        in_register(number));
+        assemble_vector_with_number(assembler, VECTOR_TURN_LANES_8, 32, SCRATCH_REAL, 0, in_register(SCRATCH_REAL), 0x08);
         return;
     }
     if (packed->lanes > 4) {

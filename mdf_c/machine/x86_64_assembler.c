@@ -526,7 +526,7 @@ static void put_widest(struct assembler *assembler, unsigned code, unsigned size
     put(assembler, (target > 7 ? 0u : 0x80u) | (has_upper_index(&operand) ? 0u : 0x40u) |
                        (has_upper_base(&operand) ? 0u : 0x20u) | 0x10u | table);
     put(assembler, w | (~first & 15u) << 3 | 4u | prefix);
-    put(assembler, length | (is_spread ? 0x18u : 0x08u) | ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
+    put(assembler, length | (is_spread ? 0x18u : 0x08u) | ((code & VECTOR_IS_ZEROED) != 0 ? 0x80u : 0u) | ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
     put(assembler, code & 0xFF);
     put_operand(assembler, target, &operand, n_behind, false);
 }
@@ -537,13 +537,13 @@ static void forget_mask(struct assembler *assembler, unsigned code, unsigned siz
                         const struct machine_operand *second)
 {
     bool is_second = code == VECTOR_UPPER_HALF || code == VECTOR_UPPER_32 || code == VECTOR_NARROW_INTS_8 ||
-                     code == VECTOR_BYTES_OF_INTS || code == VECTOR_SHORTS_OF_INTS;
+                     code == VECTOR_BYTES_OF_INTS || code == VECTOR_SHORTS_OF_INTS || code == VECTOR_BYTES_OF_SHORTS;
 
-    bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_ROTATE_INTS ||
+    bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_SHIFT_SHORTS || code == VECTOR_ROTATE_INTS ||
                     code == VECTOR_ROTATE_INTS_8;
 
     target = is_shift ? first : target;
-    if (target == assembler->mask_of || ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && target == VECTOR_MASK) ||
+    if (code == VECTOR_MASK_OF_GENERAL || target == assembler->mask_of || ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && target == VECTOR_MASK) ||
         (is_second && second->kind == IN_REGISTER && second->number == assembler->mask_of)) {
         assembler->mask_bytes = 0;
     }

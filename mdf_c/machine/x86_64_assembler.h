@@ -163,7 +163,11 @@ void assemble_return(struct assembler *assembler);
 /* --- SSE and AVX: the bits of a code are opcode, prefix (0: none, 1: 66, 2: F3, 3: F2) << 8, table of opcodes (1: 0F, 2: 0F38,
  * 3: 0F3A) << 10, W << 12 */
 #define VECTOR_CODE(table, prefix, w, opcode) ((table) << 10 | (prefix) << 8 | (w) << 12 | (opcode))
-enum { VECTOR_IS_MASKED = 1 << 13, VECTOR_IS_WIDE_SET = 1 << 14 /* of AVX-512 only, for vectors of any size */ };
+enum {
+    VECTOR_IS_MASKED = 1 << 13,
+    VECTOR_IS_WIDE_SET = 1 << 14, /* of AVX-512 only, for vectors of any size */
+    VECTOR_IS_ZEROED = 1 << 15    /* what the mask leaves out becomes 0; else it stays, and of what is stored is not touched */
+};
 enum vector_code {
     /* Of the four kinds of reals, the one meant is added: see vector_real. */
     VECTOR_ADD = VECTOR_CODE(1, 0, 0, 0x58),
@@ -211,6 +215,30 @@ enum vector_code {
     VECTOR_SIGNS_OF_FLOATS = VECTOR_CODE(1, 0, 0, 0x50), /* to a general register: a bit an element */
     VECTOR_SIGNS_OF_DOUBLES = VECTOR_CODE(1, 1, 0, 0x50),
     VECTOR_SIGNS_OF_BYTES = VECTOR_CODE(1, 1, 0, 0xD7),
+    VECTOR_ADD_BYTES = VECTOR_CODE(1, 1, 0, 0xFC),
+    VECTOR_ADD_SHORTS = VECTOR_CODE(1, 1, 0, 0xFD),
+    VECTOR_SUBTRACT_BYTES = VECTOR_CODE(1, 1, 0, 0xF8),
+    VECTOR_SUBTRACT_SHORTS = VECTOR_CODE(1, 1, 0, 0xF9),
+    VECTOR_MULTIPLY_SHORTS = VECTOR_CODE(1, 1, 0, 0xD5),
+    VECTOR_ABSOLUTE_SHORTS = VECTOR_CODE(2, 1, 0, 0x1D),
+    VECTOR_EQUAL_BYTES = VECTOR_CODE(1, 1, 0, 0x74),
+    VECTOR_EQUAL_SHORTS = VECTOR_CODE(1, 1, 0, 0x75),
+    VECTOR_GREATER_BYTES = VECTOR_CODE(1, 1, 0, 0x64),
+    VECTOR_GREATER_SHORTS = VECTOR_CODE(1, 1, 0, 0x65),
+    VECTOR_MAXIMUM_NATURAL_BYTES = VECTOR_CODE(1, 1, 0, 0xDE),
+    VECTOR_MINIMUM_NATURAL_BYTES = VECTOR_CODE(1, 1, 0, 0xDA),
+    VECTOR_MAXIMUM_NATURAL_SHORTS = VECTOR_CODE(2, 1, 0, 0x3E),
+    VECTOR_MINIMUM_NATURAL_SHORTS = VECTOR_CODE(2, 1, 0, 0x3A),
+    VECTOR_SHIFT_SHORTS = VECTOR_CODE(1, 1, 0, 0x71), /* as VECTOR_SHIFT_INTS */
+    VECTOR_BLEND_BYTES = VECTOR_CODE(3, 1, 0, 0x4C),  /* number: the mask's register << 4 */
+    VECTOR_EXTEND_BYTES_TO_2 = VECTOR_CODE(2, 1, 0, 0x20),
+    VECTOR_FILL_BYTES_TO_2 = VECTOR_CODE(2, 1, 0, 0x30),
+    VECTOR_BROADCAST_1 = VECTOR_CODE(2, 1, 0, 0x78),
+    VECTOR_BROADCAST_2 = VECTOR_CODE(2, 1, 0, 0x79),
+    VECTOR_INSERT_SHORT = VECTOR_CODE(1, 1, 0, 0xC4), /* of a general register; number: which */
+    VECTOR_STORE_SHORT = VECTOR_CODE(3, 1, 0, 0x15),  /* to a general register; number: which */
+    VECTOR_TURN_LANES_8 = VECTOR_CODE(3, 1, 1, 0x00), /* number: two bits for each of four */
+    VECTOR_MASK_OF_GENERAL = VECTOR_CODE(1, 3, 0, 0x92), /* size 16 */
     VECTOR_ADD_INTS = VECTOR_CODE(1, 1, 0, 0xFE),
     VECTOR_ADD_INTS_8 = VECTOR_CODE(1, 1, 0, 0xD4),
     VECTOR_SUBTRACT_INTS = VECTOR_CODE(1, 1, 0, 0xFA),
@@ -289,6 +317,11 @@ enum vector_code {
     /* Of AVX-512, for vectors of any size: */
     VECTOR_BYTES_OF_INTS = VECTOR_CODE(2, 2, 0, 0x31) | VECTOR_IS_WIDE_SET, /* the low bytes; the register field is the source */
     VECTOR_SHORTS_OF_INTS = VECTOR_CODE(2, 2, 0, 0x33) | VECTOR_IS_WIDE_SET,
+    VECTOR_BYTES_OF_SHORTS = VECTOR_CODE(2, 2, 0, 0x30) | VECTOR_IS_WIDE_SET,
+    VECTOR_LOAD_BYTES = VECTOR_CODE(1, 3, 0, 0x6F) | VECTOR_IS_WIDE_SET,
+    VECTOR_LOAD_SHORTS = VECTOR_CODE(1, 3, 1, 0x6F) | VECTOR_IS_WIDE_SET,
+    VECTOR_STORE_BYTES = VECTOR_CODE(1, 3, 0, 0x7F) | VECTOR_IS_WIDE_SET,
+    VECTOR_STORE_SHORTS = VECTOR_CODE(1, 3, 1, 0x7F) | VECTOR_IS_WIDE_SET,
     VECTOR_ROTATE_INTS = VECTOR_CODE(1, 1, 0, 0x72) | VECTOR_IS_WIDE_SET, /* to the left, as VECTOR_SHIFT_INTS with field 1 */
     VECTOR_ROTATE_INTS_8 = VECTOR_CODE(1, 1, 1, 0x72) | VECTOR_IS_WIDE_SET, /* with field 4 the shift that takes the sign along */
     VECTOR_RIGHT_SIGNED_INTS_8 = VECTOR_CODE(2, 1, 1, 0x46) | VECTOR_IS_WIDE_SET,
