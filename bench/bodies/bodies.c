@@ -1,5 +1,5 @@
 /* bodies.c - the loops of bodies.py as a C programmer writes them: the same names, sizes, inputs and outputs, in their order.
- * Arrays are dense and of float32 and int64 but where float64 is said. Nothing is allocated, checked, or done by more than one
+ * Arrays are dense and of float32 and int64 but where another type is said. Nothing is allocated, checked, or done by more than one
  * thread. */
 #include <math.h>
 #include <stdint.h>
@@ -814,5 +814,57 @@ BODY(spikes)
             }
         }
         memcpy(rows + t * N, row, sizeof row);
+    }
+}
+
+/* ---------------------------------------------------------------- bits */
+
+BODY(checksum)
+{
+    enum { T = 10000 };
+    IN(uint8_t, bytes, 1);
+    uint32_t sum = *(const uint32_t *)in[0];
+
+    for (int t = 0; t < T; t++) {
+        sum ^= bytes[t];
+        for (int k = 0; k < 8; k++) {
+            sum = (sum & 1) != 0 ? sum >> 1 ^ 0xEDB88320u : sum >> 1;
+        }
+    }
+    *(uint32_t *)out[0] = sum;
+}
+
+static inline uint32_t turned(uint32_t x, int by)
+{
+    return x << by | x >> (32 - by);
+}
+
+/* Four rounds, and the keys behind them. */
+#define ROUND(by) (x0 += x1, x1 = turned(x1, by) ^ x0)
+#define ROUNDS(a, b, c, d, first, second, number) \
+    (ROUND(a), ROUND(b), ROUND(c), ROUND(d), x0 += keys[first], x1 += keys[second] + (number))
+
+BODY(threefry)
+{
+    enum { N = 64 };
+    int64_t n = *(const int64_t *)in[2];
+    float *restrict sums = out[0];
+    uint32_t *restrict k0 = out[1], *restrict k1 = out[2];
+
+    memcpy(sums, in[3], N * sizeof *sums);
+    memcpy(k0, in[0], N * sizeof *k0);
+    memcpy(k1, in[1], N * sizeof *k1);
+    for (int64_t i = 0; i < n; i++) {
+        for (int j = 0; j < N; j++) {
+            uint32_t keys[3] = {k0[j], k1[j], k0[j] ^ k1[j] ^ 0x1BD11BDAu}, x0 = (uint32_t)j + keys[0], x1 = (uint32_t)i + keys[1];
+
+            ROUNDS(13, 15, 26, 6, 1, 2, 1);
+            ROUNDS(17, 29, 16, 24, 2, 0, 2);
+            ROUNDS(13, 15, 26, 6, 0, 1, 3);
+            ROUNDS(17, 29, 16, 24, 1, 2, 4);
+            ROUNDS(13, 15, 26, 6, 2, 0, 5);
+            sums[j] += (float)x0 * 0x1p-32f;
+            k1[j] = x1;
+        }
     }
 }

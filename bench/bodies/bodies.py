@@ -502,3 +502,42 @@ def spikes(m):
     rows = [m.input(name, (uniform(t, 48) < 0.2).astype("float32")) for name in ("before", "after")]
     m.output(*m.scan(step, [m.input("weights", uniform(48, 48)), m.input("trace", zeros(48))], rows))
     return t
+
+
+# ---------------------------------------------------------------- bits
+
+
+@body
+def checksum(m):
+    """CRC-32 of bytes, bit by bit."""
+    def step(sum_so_far, byte):
+        x = m.BitwiseXor(sum_so_far, byte.to("uint32"))
+        for _ in range(8):
+            half = m.BitShift(x, 1, direction="RIGHT")
+            x = m.Where(m.Equal(m.BitwiseAnd(x, 1), 1), m.BitwiseXor(half, 0xEDB88320), half)
+        return x
+
+    t = 10_000
+    m.output(m.scan(step, [m.input("sum", np.uint32(0xFFFFFFFF))], [m.input("bytes", whole(256, t).astype("uint8"))]))
+    return t
+
+
+@body
+def threefry(m):
+    """64 pairs of numbers of uint32 by twenty rounds of sums and rotations of a counter and a key, as reals from 0 to 1."""
+    turns = [13, 15, 26, 6, 17, 29, 16, 24]
+
+    def step(i, sums, k0, k1):
+        keys = [k0, k1, m.BitwiseXor(m.BitwiseXor(k0, k1), 0x1BD11BDA)]
+        x0, x1 = m.constant(np.arange(64, dtype="uint32"), "uint32") + k0, i.to("uint32") + k1
+        for n in range(20):
+            x0, by = x0 + x1, turns[n % 8]
+            x1 = m.BitwiseXor(m.BitwiseOr(m.BitShift(x1, by, direction="LEFT"), m.BitShift(x1, 32 - by, direction="RIGHT")), x0)
+            if n % 4 == 3:
+                x0, x1 = x0 + keys[(n // 4 + 1) % 3], x1 + keys[(n // 4 + 2) % 3] + (n // 4 + 1)
+        return sums + x0.to("float32") * np.float32(2.0**-32), k0, x1
+
+    t = 500
+    keys = [m.input(name, RANDOM.integers(0, 2**32, 64, dtype="uint32")) for name in ("k0", "k1")]
+    m.output(*m.loop(m.input("n", t), step, m.input("sums", zeros(64)), *keys))
+    return t
