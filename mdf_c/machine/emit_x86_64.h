@@ -299,6 +299,10 @@ static inline unsigned machine_whole_size(unsigned dtype)
 void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_whole(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_division(struct emission *emission, const struct mdf_lowered_op *op);
+/* Whether an op joins both parts of a number without sign, shifted so that together they are that number rotated to the left: the
+ * number, and by how many bits. */
+bool emission_find_rotation(const struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id *number,
+                            uint8_t *n_bits);
 /* There is code for operands of a type; packed: in vectors. */
 bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed);
 /* Whether a function casts a scalar: types of which the machine's registers know nothing. */

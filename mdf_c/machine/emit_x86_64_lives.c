@@ -188,6 +188,31 @@ static void defer_conditions(struct emission *emission)
     }
 }
 
+/* Both shifts of a rotation that nobody else wants are a part of what joins them. */
+static void defer_rotations(struct emission *emission)
+{
+    size_t at, i;
+
+    for (at = 0; at < emission->n_steps; at++) {
+        const struct step *step = &emission->steps[at];
+        mdf_lowered_id number;
+        uint8_t n_bits;
+        bool is_alone = step->kind == STEP_OP && step->op->code < MDF_LOWERED_CALL &&
+                        emission->lives[step->op->out].kind == LIFE_GENERAL &&
+                        emission_find_rotation(emission, step->op, &number, &n_bits);
+
+        for (i = 0; is_alone && i < 2; i++) {
+            const struct life *life = &emission->lives[step->op->in[i]];
+
+            is_alone = life->n_uses == 1 && !life->is_deferred && emission->steps[life->step].region == step->region;
+        }
+        for (i = 0; is_alone && i < 2; i++) {
+            emission->lives[step->op->in[i]].is_deferred = true;
+            emission->steps[emission->lives[step->op->in[i]].step].kind = STEP_DEFERRED;
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ lives */
 
 /* The life of what is used in a loop but made before it lasts through the loop. */
@@ -446,6 +471,7 @@ bool emission_find_lives(struct emission *emission)
     emission_find_arrays(emission);
     visit_all(emission, count);
     defer_conditions(emission);
+    defer_rotations(emission);
     number_states(emission);
     visit_all(emission, live);
     unify_all(emission);

@@ -305,8 +305,67 @@ static void emit_exact_shift(struct emission *emission, const struct mdf_lowered
     emission_finish(emission, op->out, RAX);
 }
 
+/* The op that makes a value, in the row of steps. */
+static const struct mdf_lowered_op *maker_of(const struct emission *emission, mdf_lowered_id id)
+{
+    uint32_t step = id < emission->lowered->n_values ? emission->lives[id].step : UINT32_MAX;
+
+    return step != UINT32_MAX && (emission->steps[step].kind == STEP_OP || emission->steps[step].kind == STEP_DEFERRED)
+               ? emission->steps[step].op
+               : NULL;
+}
+
+bool emission_find_rotation(const struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id *number,
+                            uint8_t *n_bits)
+{
+    const struct mdf_lowered_op *left, *right;
+    uint64_t width = 8 * mdf_dtype_size((mdf_dtype)op->dtype), n_left, n_right;
+
+    if ((op->code != MDF_LOWERED_OR && op->code != MDF_LOWERED_EXCLUSIVE_OR && op->code != MDF_LOWERED_ADD) ||
+        (op->dtype != MDF_DTYPE_UINT32 && op->dtype != MDF_DTYPE_UINT64)) {
+        return false;
+    }
+    left = maker_of(emission, op->in[0]);
+    right = maker_of(emission, op->in[1]);
+    if (left != NULL && left->code == MDF_LOWERED_SHIFT_RIGHT) {
+        const struct mdf_lowered_op *other = left;
+
+        left = right;
+        right = other;
+    }
+    if (left == NULL || right == NULL || left->code != MDF_LOWERED_SHIFT_LEFT || right->code != MDF_LOWERED_SHIFT_RIGHT ||
+        left->in[0] != right->in[0] || !emission_is_constant(emission, left->in[1]) ||
+        !emission_is_constant(emission, right->in[1])) {
+        return false;
+    }
+    n_left = emission_constant(emission, left->in[1]);
+    n_right = emission_constant(emission, right->in[1]);
+    *number = left->in[0];
+    *n_bits = (uint8_t)n_left;
+    return n_left > 0 && n_left < width && n_left + n_right == width;
+}
+
+/* Of parts that nobody else wants: they have not been computed. */
+static bool emit_rotation(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    mdf_lowered_id number;
+    uint8_t n_bits, target;
+
+    if (!emission_find_rotation(emission, op, &number, &n_bits) || emission_deferred(emission, op->in[0]) == NULL) {
+        return false;
+    }
+    target = emission_target(emission, op->out, RAX);
+    emission_load_general(emission, number, target);
+    assemble_shift(emission->assembler, ROTATE_LEFT, size_of(op), target, n_bits);
+    emission_finish(emission, op->out, target);
+    return true;
+}
+
 void emission_whole(struct emission *emission, const struct mdf_lowered_op *op)
 {
+    if (emit_rotation(emission, op)) {
+        return;
+    }
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_ADD:
     case MDF_LOWERED_ADD_EXACT:

@@ -228,6 +228,41 @@ static mdf_lowered_id make_element(struct generator *generator, struct mdf_lower
     return build_element(&generator->build, region, code, dtype, in);
 }
 
+/* Both parts of a number without sign, joined: mostly it is rotated, by other numbers of bits now and then not. */
+static mdf_lowered_id make_rotation(struct generator *generator, struct mdf_lowered_region *region, bool scalar)
+{
+    static const enum mdf_lowered_code joins[] = {MDF_LOWERED_OR, MDF_LOWERED_EXCLUSIVE_OR, MDF_LOWERED_ADD};
+    mdf_dtype dtype = draw(generator, 2) == 0 ? MDF_DTYPE_UINT32 : MDF_DTYPE_UINT64;
+    int64_t width = dtype == MDF_DTYPE_UINT32 ? 32 : 64, left = (int64_t)draw(generator, (uint64_t)width + 1),
+            right = width - left + (draw(generator, 8) == 0);
+    mdf_lowered_id number = pick(generator, dtype, scalar), parts[2], in[2] = {number};
+
+    in[1] = build_constant(&generator->build, dtype, 0, NULL, &left);
+    parts[0] = build_element(&generator->build, region, MDF_LOWERED_SHIFT_LEFT, dtype, in);
+    in[1] = build_constant(&generator->build, dtype, 0, NULL, &right);
+    in[0] = draw(generator, 8) == 0 ? pick(generator, dtype, scalar) : number;
+    parts[1] = build_element(&generator->build, region, MDF_LOWERED_SHIFT_RIGHT, dtype, in);
+    if (draw(generator, 8) == 0) {
+        keep(generator, parts[draw(generator, 2)]);
+    }
+    if (draw(generator, 2) == 0) {
+        mdf_lowered_id first = parts[0];
+
+        parts[0] = parts[1];
+        parts[1] = first;
+    }
+    return build_element(&generator->build, region, joins[draw(generator, 3)], dtype, parts);
+}
+
+static bool has_naturals(const struct generator *generator)
+{
+    size_t i;
+
+    for (i = 0; i < COUNT(dtypes) && generator->types[i] != MDF_DTYPE_UINT32 && generator->types[i] != MDF_DTYPE_UINT64; i++) {
+    }
+    return i < COUNT(dtypes);
+}
+
 static bool is_real(mdf_dtype dtype)
 {
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
@@ -320,7 +355,9 @@ static mdf_lowered_id make_group(struct generator *generator, struct mdf_lowered
     generator->only_common = draw(generator, 4) != 0;
 
     for (i = 0; i < n; i++) {
-        if (draw(generator, 5) == 0) {
+        if (has_naturals(generator) && draw(generator, 6) == 0) {
+            keep(generator, make_rotation(generator, &group->body, false));
+        } else if (draw(generator, 5) == 0) {
             keep(generator, make_cast(generator, &group->body, false));
         } else if (!generator->only_common && draw(generator, 4) == 0) {
             mdf_lowered_id in = pick(generator, MDF_DTYPE_FLOAT64, false);
@@ -500,6 +537,8 @@ static void make_op(struct generator *generator, struct mdf_lowered_region *regi
         keep(generator, build_copy(&generator->build, region,
                                    pick(generator, generator->types[draw(generator, COUNT(dtypes))],
                                         generator->only_scalars || draw(generator, 2) == 0)));
+    } else if (kind < 56 && has_naturals(generator)) {
+        keep(generator, make_rotation(generator, region, true));
     } else {
         keep(generator, make_element(generator, region, MDF_DTYPE_NONE, true));
     }
