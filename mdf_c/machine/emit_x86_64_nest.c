@@ -26,10 +26,39 @@ static bool covers_view(const struct mdf_lowered_nest *nest, const struct mdf_ne
     return view->at == MDF_NEST_NONE || (view->at_limit < INT32_MAX && is_near(view->at_stride));
 }
 
-/* Whether the function of an element step is called. */
-static bool is_called(const struct mdf_nest_step *step)
+/* The constant that the second operand of a step is, in all lanes; NULL: it is none. */
+static const struct mdf_value *second_constant(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                                               const struct mdf_nest_step *step)
 {
-    return step->kind == MDF_NEST_ELEMENT && !packed_covers((enum mdf_lowered_code)step->code, step->operand_dtype, step->dtype);
+    const struct mdf_nest_step *second = step->n_in == 2 ? &nest->steps[step->in[1]] : NULL;
+    const struct mdf_lowered_value *value =
+        second != NULL && second->kind == MDF_NEST_LOAD ? &lowered->values[second->view.id] : NULL;
+
+    return value != NULL && value->is_scalar && value->place == MDF_LOWERED_CONSTANT ? &value->form : NULL;
+}
+
+/* Whether a step is a quotient or remainder that needs no function, as the divisor is a constant. */
+static bool divides_by_constant(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                                const struct mdf_nest_step *step)
+{
+    const struct mdf_value *divisor = step->code <= MDF_LOWERED_FLOOR_REMAINDER && machine_is_whole(step->operand_dtype)
+                                          ? second_constant(lowered, nest, step)
+                                          : NULL;
+    uint64_t bits = 0;
+
+    if (step->kind != MDF_NEST_ELEMENT || divisor == NULL) {
+        return false;
+    }
+    memcpy(&bits, divisor->data, mdf_dtype_size((mdf_dtype)step->operand_dtype));
+    return packed_covers_division((enum mdf_lowered_code)step->code, step->operand_dtype, bits);
+}
+
+/* Whether the function of an element step is called. */
+static bool is_called(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_ELEMENT &&
+           !packed_covers((enum mdf_lowered_code)step->code, step->operand_dtype, step->dtype) &&
+           !divides_by_constant(lowered, nest, step);
 }
 
 static bool covers(struct nest_code *code)
@@ -39,7 +68,7 @@ static bool covers(struct nest_code *code)
     for (i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
-        code->steps[i].call.is_called = is_called(step);
+        code->steps[i].call.is_called = is_called(code->emission->lowered, code->nest, step);
         if (code->nest->is_open && code->steps[i].call.is_called && step->level > code->nest->open_axis) {
             return false; /* rows have a length that is known */
         }
@@ -61,14 +90,11 @@ bool emission_has_vectors(unsigned dtype)
 /* Whether a step is a shift by bits that each element has of its own, which lanes of 1 and 2 bytes have no instructions for. */
 static bool shifts_by_lanes(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
-    const struct mdf_nest_step *count = &nest->steps[step->in[1]];
-
     return step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_SHIFT_LEFT || step->code == MDF_LOWERED_SHIFT_RIGHT) &&
-           !(count->kind == MDF_NEST_LOAD && lowered->values[count->view.id].is_scalar &&
-             lowered->values[count->view.id].place == MDF_LOWERED_CONSTANT);
+           second_constant(lowered, nest, step) == NULL;
 }
 
-/* Of what lies in registers: where all numbers have 1 or 2 bytes, lanes have as many. */
+/* Of what lies in registers: where all numbers have 1 or 2 bytes, lanes have as many; those that are divided 2 at least. */
 static unsigned widest_type(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
     unsigned widest = 1;
@@ -82,6 +108,7 @@ static unsigned widest_type(const struct mdf_lowered *lowered, const struct mdf_
             widest = size > widest ? size : widest;
             has_short = has_short || machine_is_short(nest->steps[i].dtype);
             by_lanes = by_lanes || shifts_by_lanes(lowered, nest, &nest->steps[i]);
+            widest = widest == 1 && divides_by_constant(lowered, nest, &nest->steps[i]) ? 2 : widest;
         }
     }
     return widest == 8 ? 8 : !has_short || by_lanes ? 4 : widest;
@@ -197,25 +224,29 @@ static bool is_real(unsigned dtype)
     return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
 }
 
-static bool has_widest_element(const struct mdf_nest_step *step)
+static bool has_widest_element(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                               const struct mdf_nest_step *step)
 {
     enum mdf_lowered_code code = (enum mdf_lowered_code)step->code;
     bool is_of_reals = is_real(step->operand_dtype), is_of_truths = step->operand_dtype == MDF_DTYPE_BOOL;
 
+    if (is_called(lowered, nest, step)) {
+        return false;
+    }
     if (machine_is_whole(step->operand_dtype)) {
-        return !is_called(step);
+        return !(code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER);
     }
     if (code == MDF_LOWERED_AND || code == MDF_LOWERED_OR || code == MDF_LOWERED_EXCLUSIVE_OR || code == MDF_LOWERED_NOT) {
         return is_of_truths;
     }
-    if (code == MDF_LOWERED_CAST && !is_called(step)) {
-        return is_of_reals ? is_real(step->dtype) || step->dtype == MDF_DTYPE_BOOL : is_of_truths;
+    if (code == MDF_LOWERED_CAST) {
+        return is_of_reals || is_of_truths;
     }
-    return is_of_reals && (is_real(step->dtype) || (emission_is_comparison(code) && !is_called(step)));
+    return is_of_reals && (is_real(step->dtype) || emission_is_comparison(code));
 }
 
 /* Whether there are instructions for what a step does. */
-static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis, size_t lanes)
+static bool has_widest_form(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis, size_t lanes)
 {
     size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
 
@@ -233,7 +264,7 @@ static bool has_widest_form(const struct mdf_lowered_nest *nest, const struct md
         }
         return lanes * size < 64 || step->view.strides[axis] == 1;
     case MDF_NEST_ELEMENT:
-        return has_widest_element(step);
+        return has_widest_element(lowered, nest, step);
     case MDF_NEST_FOLD:
         return is_real(step->dtype) == is_real(step->operand_dtype) && !nest_finds_index(step) &&
                step->order != MDF_NEST_PAIRWISE && (is_real(step->dtype) || step->fold <= MDF_NEST_PRODUCT);
@@ -272,7 +303,7 @@ static bool takes_whole_vectors(const struct mdf_lowered_nest *nest, size_t axis
 
 /* How many lanes vectors of 64 bytes along an axis have; 0: there are none, or no instructions for them. What is left of the axis
  * is moved by one instruction. */
-static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
+static unsigned widest_lanes(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, size_t axis, unsigned width)
 {
     unsigned lanes = 64 / width, rest = (unsigned)(nest->extents[axis] % lanes);
     bool is_open = nest->is_open && axis == nest->open_axis;
@@ -284,7 +315,7 @@ static unsigned widest_lanes(const struct mdf_lowered_nest *nest, size_t axis, u
          (is_open || !takes_whole_vectors(nest, axis, rest) || most_lanes(nest, axis, lanes) < lanes))) {
         return 0;
     }
-    for (i = 0; i < nest->n_steps && has_widest_form(nest, &nest->steps[i], axis, lanes); i++) {
+    for (i = 0; i < nest->n_steps && has_widest_form(lowered, nest, &nest->steps[i], axis, lanes); i++) {
     }
     return i < nest->n_steps ? 0 : lanes;
 }
@@ -436,7 +467,7 @@ static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double
 /* Vectors along an axis, of 64 bytes where there are at least two, else of whichever size costs less. */
 static void try_lanes(struct emission *emission, const struct mdf_lowered_nest *nest, size_t axis, struct nest_code **best)
 {
-    unsigned width = widest_type(emission->lowered, nest), widest = widest_lanes(nest, axis, width);
+    unsigned width = widest_type(emission->lowered, nest), widest = widest_lanes(emission->lowered, nest, axis, width);
 
     if (widest != 0) {
         try_axis(emission, nest, axis, widest, best);

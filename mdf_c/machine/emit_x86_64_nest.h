@@ -86,11 +86,11 @@ struct nest_node {
     uint16_t extreme;
     bool keeps_nan;
     uint8_t rotation; /* of an ELEMENT that joins both parts of in[0], shifted: in[0] rotated to the left; 0: it is none */
-    bool has_count;   /* of a SHIFT, whose count is `constant` */
+    bool has_count;   /* of a shift or a division, whose second operand is `constant` */
     uint32_t in[MDF_MAX_OPERANDS + 1];
     uint32_t block;
     struct nest_place place;
-    mdf_lowered_id constant; /* of NUMBER; of a shift, by how many bits */
+    mdf_lowered_id constant; /* of NUMBER; of what `has_count` */
     uint32_t body;           /* of LOOP */
     /* Of LOAD: the node that is emitted first of those which are loaded together, and which follow each other: 2 or 4 that are
      * loaded as rows and turned, or up to 4 by the same indices; NO_NODE: it stands alone. That one has all of them, those that

@@ -707,9 +707,11 @@ static void begin_steps(struct nest_code *code)
 static bool may_bail_out(const struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
+    bool is_cut = step->code == MDF_LOWERED_CAST && machine_is_whole(step->dtype) && !machine_is_whole(step->operand_dtype) &&
+                  step->operand_dtype != MDF_DTYPE_BOOL;
 
     return code->steps[i].call.is_called || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) ||
-           (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_DIVIDE_NONZERO);
+           (step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_DIVIDE_NONZERO || is_cut));
 }
 
 /* What has to be done: stores, but those that a call does itself, and what may bail out. False: a call that nothing reads and

@@ -341,12 +341,14 @@ static bool is_code(const struct nest_code *code, const struct nest_node *node, 
     return node->code == NODE_ELEMENT && step->kind == MDF_NEST_ELEMENT && step->code == wanted && node->rotation == 0;
 }
 
-/* A count that is a constant is a part of the instruction. */
+/* A count, or a divisor, that is a constant is a part of the instruction. */
 static void take_count(struct nest_code *code, struct nest_node *node)
 {
-    bool is_shift = is_code(code, node, MDF_LOWERED_SHIFT_LEFT) || is_code(code, node, MDF_LOWERED_SHIFT_RIGHT);
+    bool has_part = is_code(code, node, MDF_LOWERED_SHIFT_LEFT) || is_code(code, node, MDF_LOWERED_SHIFT_RIGHT) ||
+                    is_code(code, node, MDF_LOWERED_QUOTIENT) || is_code(code, node, MDF_LOWERED_REMAINDER) ||
+                    is_code(code, node, MDF_LOWERED_FLOOR_REMAINDER);
 
-    if (is_shift && node->n_in == 2 && code->nodes[node->in[1]].code == NODE_NUMBER) {
+    if (has_part && node->n_in == 2 && code->nodes[node->in[1]].code == NODE_NUMBER) {
         node->constant = code->nodes[node->in[1]].constant;
         node->has_count = true;
         node->n_in = 1;

@@ -30,6 +30,40 @@ void packed_compare(struct assembler *assembler, unsigned code, unsigned size, u
                     struct machine_operand second, uint8_t comparison);
 void packed_choose(struct assembler *assembler, bool is_narrow, unsigned size, uint8_t target, uint8_t mask,
                    struct machine_operand then, uint8_t otherwise);
+/* --- pieces of ops. Bytes of a register with lanes of so many; of a lane of a type. */
+unsigned packed_register_size(const struct packed *packed, unsigned element_size);
+unsigned packed_element_size(const struct packed *packed, unsigned dtype);
+/* An operand that an instruction may read from memory; the bits of a constant one in a lane. */
+struct machine_operand packed_operand(struct packed *packed, size_t k);
+uint64_t packed_constant(const struct packed *packed, size_t k);
+void packed_make_zero(struct packed *packed, uint8_t number);
+/* Lanes of `from` bytes become lanes of `to` bytes, half or twice as wide, by their signs. */
+void packed_change_width(struct packed *packed, uint8_t target, uint8_t source, unsigned from, unsigned to);
+/* A mask of lanes of `from` bytes in the first scratch register, flipped where asked for, becomes the op's result. */
+void packed_finish_mask(struct packed *packed, unsigned from, bool flips);
+void packed_emit_two(struct packed *packed, unsigned code);
+void packed_emit_with_constant(struct packed *packed, unsigned code, uint64_t bits);
+/* Of operations on bits: by the size of elements. */
+unsigned packed_lane_kind(const struct packed *packed);
+/* VECTOR_MASK has what a vector says of elements of so many bytes. */
+void packed_note_mask(struct assembler *assembler, uint8_t vector, uint8_t n_bytes);
+
+/* --- emit_x86_64_packed_whole.c: ops of whole numbers, but SELECT. Of instructions for lanes of 1, 2, 4 and 8 bytes, that for an
+ * op's operands. */
+void packed_emit_whole(struct packed *packed);
+void packed_emit_rotation(struct packed *packed);
+void packed_compare_wholes(struct packed *packed);
+void packed_cast_whole(struct packed *packed);
+void packed_cast_naturals(struct packed *packed);
+void packed_cut_reals(struct packed *packed);
+/* By a constant: whether there is code for a divisor, of which these are the bits. */
+bool packed_covers_division(enum mdf_lowered_code code, unsigned dtype, uint64_t bits);
+void packed_divide(struct packed *packed);
+unsigned packed_of_lanes(const struct packed *packed, unsigned bytes, unsigned shorts, unsigned ints, unsigned longs);
+/* In lanes of `width` bytes, by the instructions of AVX-512: to a mask of lanes, which becomes the op's result. */
+void packed_compare_wide_set(struct packed *packed, unsigned width, bool is_signed, enum vector_order order, uint8_t first,
+                             uint8_t second);
+
 /* Masks become bytes 0 and 1, the lowest of the first scratch register; numbers of fewer than 4 bytes the lowest there. */
 void packed_make_bytes(struct packed *packed, uint8_t number);
 void packed_make_short(struct packed *packed, unsigned dtype, uint8_t number);

@@ -284,6 +284,29 @@ static uint8_t add_load(struct generator *generator, mdf_dtype dtype)
     return build_nest_step(&generator->build, generator->nest, step);
 }
 
+/* A constant by which whole numbers are divided, or shifted. */
+static uint8_t add_number(struct generator *generator, mdf_dtype dtype, bool is_divisor)
+{
+    static const int64_t divisors[] = {2, 3, -3, 4, 5, 7, -8, 10, 16, 100, 127, -127, 128, 200, 255, 641, 1000, 32767, 65535, 1 << 20};
+    int64_t number = is_divisor ? divisors[draw(generator, COUNT(divisors))] : (int64_t)draw(generator, 70), element = 0;
+    struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = (uint8_t)dtype, .view.at = MDF_NEST_NONE};
+
+    if (is_divisor && draw(generator, 4) == 0) {
+        number = (int64_t)draw(generator, UINT64_C(1) << 32);
+    }
+    mdf_convert_elements(dtype, &element, MDF_DTYPE_INT64, &number, 1, false);
+    if (is_divisor && element == 0) {
+        element = 3;
+    }
+    step.view.id = build_constant(&generator->build, dtype, 0, NULL, &element);
+    return build_nest_step(&generator->build, generator->nest, step);
+}
+
+static bool is_division(unsigned code)
+{
+    return code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER;
+}
+
 static uint8_t operand(struct generator *generator, mdf_dtype dtype)
 {
     uint8_t step = draw(generator, 4) == 0 ? MDF_NEST_NONE : pick(generator, dtype, 0);
@@ -332,6 +355,7 @@ static void add_element(struct generator *generator)
     struct mdf_nest_step step = {.kind = MDF_NEST_ELEMENT, .view.at = MDF_NEST_NONE};
     mdf_dtype dtype = draw_type(generator), to = draw_type(generator);
     size_t kind = draw(generator, 16), i;
+    bool by_number = false;
 
     if (kind == 0 && dtype == MDF_DTYPE_FLOAT32) {
         step.code = MDF_LOWERED_ELEMENTS;
@@ -347,16 +371,17 @@ static void add_element(struct generator *generator)
         do {
             step.code = (uint8_t)draw(generator, MDF_LOWERED_CAST);
         } while (!fits((enum mdf_lowered_code)step.code, dtype) ||
-                 (((step.code >= MDF_LOWERED_QUOTIENT && step.code <= MDF_LOWERED_FLOOR_REMAINDER) ||
-                   step.code == MDF_LOWERED_DIVIDE_NONZERO) &&
-                  draw(generator, 20) != 0));
+                 (step.code == MDF_LOWERED_DIVIDE_NONZERO && draw(generator, 20) != 0));
+        by_number = (is_division(step.code) && draw(generator, 20) != 0) ||
+                    ((step.code == MDF_LOWERED_SHIFT_LEFT || step.code == MDF_LOWERED_SHIFT_RIGHT) && draw(generator, 3) != 0);
         step.n_in = (uint8_t)build_n_operands((enum mdf_lowered_code)step.code);
         to = build_result_type((enum mdf_lowered_code)step.code, dtype);
     }
     step.dtype = (uint8_t)to;
     step.operand_dtype = (uint8_t)dtype;
     for (i = 0; i < step.n_in; i++) {
-        step.in[i] = operand(generator, step.code == MDF_LOWERED_SELECT && i == 0 ? MDF_DTYPE_BOOL : dtype);
+        step.in[i] = by_number && i == 1 ? add_number(generator, dtype, is_division(step.code))
+                                         : operand(generator, step.code == MDF_LOWERED_SELECT && i == 0 ? MDF_DTYPE_BOOL : dtype);
         step.level = (uint8_t)(level_of(generator, step.in[i]) > step.level ? level_of(generator, step.in[i]) : step.level);
     }
     if (draw(generator, 16) == 0) {
