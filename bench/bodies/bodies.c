@@ -1,6 +1,6 @@
 /* bodies.c - the loops of bodies.py as a C programmer writes them: the same names, sizes, inputs and outputs, in their order.
- * Arrays are dense and of float32 and int64 but where another type is said. Nothing is allocated, checked, or done by more than one
- * thread. */
+ * Arrays are dense and of float32 and int64 but where another type is said. Nothing is allocated, checked, or done by more than
+ * one thread. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -856,7 +856,8 @@ BODY(threefry)
     memcpy(k1, in[1], N * sizeof *k1);
     for (int64_t i = 0; i < n; i++) {
         for (int j = 0; j < N; j++) {
-            uint32_t keys[3] = {k0[j], k1[j], k0[j] ^ k1[j] ^ 0x1BD11BDAu}, x0 = (uint32_t)j + keys[0], x1 = (uint32_t)i + keys[1];
+            uint32_t keys[3] = {k0[j], k1[j], k0[j] ^ k1[j] ^ 0x1BD11BDAu}, x0 = (uint32_t)j + keys[0],
+                     x1 = (uint32_t)i + keys[1];
 
             ROUNDS(13, 15, 26, 6, 1, 2, 1);
             ROUNDS(17, 29, 16, 24, 2, 0, 2);

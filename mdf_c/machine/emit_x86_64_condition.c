@@ -39,6 +39,16 @@ static struct machine_test compare_operands(struct emission *emission, const str
     if (is_real_type(op->dtype)) {
         return compare_reals(emission, op);
     }
+    if (machine_is_whole(op->dtype) && mdf_dtype_size((mdf_dtype)op->dtype) == 1) { /* what is above them does not matter */
+        first = emission_general(emission, op->in[0], RAX);
+        if (emission_small_constant(emission, op->in[1], &number)) {
+            assemble_with_number(emission->assembler, NUMBER_COMPARE, 1, in_register(first), (int8_t)(uint8_t)number);
+        } else {
+            assemble_general(emission->assembler, GENERAL_COMPARE_BYTE, 4, first,
+                             in_register(emission_general(emission, op->in[1], RCX)));
+        }
+        return test;
+    }
     first = emission_whole_number(emission, op->in[0], RAX);
     if (emission_small_constant(emission, op->in[1], &number)) {
         if (number == 0) {

@@ -88,7 +88,8 @@ bool emission_has_vectors(unsigned dtype)
 /* ------------------------------------------------------------------ shapes */
 
 /* Whether a step is a shift by bits that each element has of its own, which lanes of 1 and 2 bytes have no instructions for. */
-static bool shifts_by_lanes(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+static bool shifts_by_lanes(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                            const struct mdf_nest_step *step)
 {
     return step->kind == MDF_NEST_ELEMENT && (step->code == MDF_LOWERED_SHIFT_LEFT || step->code == MDF_LOWERED_SHIFT_RIGHT) &&
            second_constant(lowered, nest, step) == NULL;
@@ -230,23 +231,21 @@ static bool has_widest_element(const struct mdf_lowered *lowered, const struct m
     enum mdf_lowered_code code = (enum mdf_lowered_code)step->code;
     bool is_of_reals = is_real(step->operand_dtype), is_of_truths = step->operand_dtype == MDF_DTYPE_BOOL;
 
-    if (is_called(lowered, nest, step)) {
-        return false;
-    }
     if (machine_is_whole(step->operand_dtype)) {
-        return !(code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER);
+        return !is_called(lowered, nest, step) && !(code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER);
     }
     if (code == MDF_LOWERED_AND || code == MDF_LOWERED_OR || code == MDF_LOWERED_EXCLUSIVE_OR || code == MDF_LOWERED_NOT) {
         return is_of_truths;
     }
     if (code == MDF_LOWERED_CAST) {
-        return is_of_reals || is_of_truths;
+        return (is_of_reals || is_of_truths) && !is_called(lowered, nest, step);
     }
     return is_of_reals && (is_real(step->dtype) || emission_is_comparison(code));
 }
 
 /* Whether there are instructions for what a step does. */
-static bool has_widest_form(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t axis, size_t lanes)
+static bool has_widest_form(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
+                            const struct mdf_nest_step *step, size_t axis, size_t lanes)
 {
     size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
 

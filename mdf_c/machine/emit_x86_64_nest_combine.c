@@ -363,7 +363,8 @@ static void find_rotation(struct nest_code *code, struct nest_node *node)
     uint64_t width = 8 * mdf_dtype_size((mdf_dtype)step->dtype), n_left, n_right;
 
     if (!mdf_has_avx512() || node->n_in != 2 || (step->dtype != MDF_DTYPE_UINT32 && step->dtype != MDF_DTYPE_UINT64) ||
-        !(is_code(code, node, MDF_LOWERED_OR) || is_code(code, node, MDF_LOWERED_EXCLUSIVE_OR) || is_code(code, node, MDF_LOWERED_ADD))) {
+        !(is_code(code, node, MDF_LOWERED_OR) || is_code(code, node, MDF_LOWERED_EXCLUSIVE_OR) ||
+          is_code(code, node, MDF_LOWERED_ADD))) {
         return;
     }
     left = &code->nodes[node->in[0]];

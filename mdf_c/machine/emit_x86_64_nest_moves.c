@@ -244,8 +244,8 @@ static void make_masks(struct nest_code *code, unsigned dtype, uint8_t number)
 
     if (dtype == MDF_DTYPE_BOOL) {
         assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
-        assemble_vector(assembler, code->shape.width == 1 ? VECTOR_SUBTRACT_BYTES : VECTOR_SUBTRACT_SHORTS, 32, number, SCRATCH_REAL,
-                        in_register(number));
+        assemble_vector(assembler, code->shape.width == 1 ? VECTOR_SUBTRACT_BYTES : VECTOR_SUBTRACT_SHORTS, 32, number,
+                        SCRATCH_REAL, in_register(number));
     }
 }
 
@@ -262,8 +262,8 @@ static void load_short_lanes(struct nest_code *code, const struct nest_node *nod
 
         assemble_general(assembler, short_load(node->dtype), 4, RCX,
                          with_index(operand_at(code, &node->place, lane * node->place.lane_bytes), has_index));
-        assemble_vector_with_number(assembler, code->shape.width == 1 ? VECTOR_INSERT_BYTE : VECTOR_INSERT_SHORT, 16, target, target,
-                                    in_register(RCX), (uint8_t)(lane % per_half));
+        assemble_vector_with_number(assembler, code->shape.width == 1 ? VECTOR_INSERT_BYTE : VECTOR_INSERT_SHORT, 16, target,
+                                    target, in_register(RCX), (uint8_t)(lane % per_half));
     }
     if (node->active > per_half) {
         assemble_vector_with_number(assembler, VECTOR_INSERT_HALF, 32, number, number, in_register(SCRATCH_REAL), 1);
@@ -302,7 +302,10 @@ static void load_spread(struct nest_code *code, const struct nest_node *node, ui
 
         assemble_general(assembler, short_load(node->dtype), 4, RCX, operand);
         assemble_vector(assembler, VECTOR_FROM_GENERAL, 16, number, 0, in_register(RCX));
-        assemble_vector(assembler, width == 1 ? VECTOR_BROADCAST_1 : width == 2 ? VECTOR_BROADCAST_2 : VECTOR_BROADCAST_4,
+        assemble_vector(assembler,
+                        width == 1   ? VECTOR_BROADCAST_1
+                        : width == 2 ? VECTOR_BROADCAST_2
+                                     : VECTOR_BROADCAST_4,
                         nest_vector_size(code, node->dtype), number, 0, in_register(number));
     } else if (node->dtype == MDF_DTYPE_BOOL) {
         assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RCX, operand);

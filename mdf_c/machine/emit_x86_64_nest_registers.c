@@ -74,8 +74,9 @@ size_t nest_memory_input(const struct nest_code *code, const struct nest_node *n
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
 
     if (machine_is_whole(step->operand_dtype) && node->code == NODE_ELEMENT && step->kind == MDF_NEST_ELEMENT) {
-        bool takes_memory = step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT || step->code == MDF_LOWERED_AND ||
-                            step->code == MDF_LOWERED_OR || step->code == MDF_LOWERED_EXCLUSIVE_OR ||
+        bool takes_memory = step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT ||
+                            step->code == MDF_LOWERED_AND || step->code == MDF_LOWERED_OR ||
+                            step->code == MDF_LOWERED_EXCLUSIVE_OR ||
                             (step->code == MDF_LOWERED_MULTIPLY && machine_whole_size(step->operand_dtype) == 4);
 
         return takes_memory && node->n_in == 2 && !machine_is_short(step->operand_dtype) ? 1 : SIZE_MAX;

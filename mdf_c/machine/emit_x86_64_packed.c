@@ -313,8 +313,8 @@ static void emit_select(struct packed *packed)
     uint8_t target = packed->out;
 
     if (width < 4) {
-        assemble_vector_with_number(packed->assembler, VECTOR_BLEND_BYTES, packed_register_size(packed, width), target, otherwise, then,
-                                    (uint8_t)(mask << 4));
+        assemble_vector_with_number(packed->assembler, VECTOR_BLEND_BYTES, packed_register_size(packed, width), target, otherwise,
+                                    then, (uint8_t)(mask << 4));
         return;
     }
     packed_choose(packed->assembler, width == 4, packed_register_size(packed, width), target, mask, then, otherwise);
@@ -329,8 +329,8 @@ static void cast_mask(struct packed *packed, unsigned to)
     uint8_t mask = mask_for(packed, 0, width), target = packed->out;
     uint64_t one = to == MDF_DTYPE_FLOAT64 ? one_of_double : to == MDF_DTYPE_FLOAT32 ? UINT64_C(0x3F800000) : 1;
 
-    assemble_vector(packed->assembler, width == 8 ? VECTOR_AND | OF_DOUBLES : VECTOR_AND, packed_register_size(packed, width), target,
-                    mask, constant_operand(packed->assembler, one, width));
+    assemble_vector(packed->assembler, width == 8 ? VECTOR_AND | OF_DOUBLES : VECTOR_AND, packed_register_size(packed, width),
+                    target, mask, constant_operand(packed->assembler, one, width));
 }
 
 static void cast_to_mask(struct packed *packed)
@@ -347,8 +347,8 @@ static void cast_to_mask(struct packed *packed)
         return;
     } else {
         assemble_vector(packed->assembler,
-                        packed_of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, VECTOR_EQUAL_INTS_8), size,
-                        SCRATCH_REAL, first, in_register(SCRATCH_REAL));
+                        packed_of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, VECTOR_EQUAL_INTS_8),
+                        size, SCRATCH_REAL, first, in_register(SCRATCH_REAL));
     }
     packed_finish_mask(packed, width, !is_real_type(packed->dtype));
 }

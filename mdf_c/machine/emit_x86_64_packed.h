@@ -1,8 +1,8 @@
 /* emit_x86_64_packed.h - element ops on several elements at a time, in vector registers.
  *
- * Reals and whole numbers lie in their own type, side by side, from the lowest lane, whole numbers of 1 and 2 bytes as int32; bool
- * values are masks, lanes of ones or zeros, as wide as the widest type of the nest. rcx and the vector registers 13 to 15 are free within an op, as far as the nest
- * has not given them away (emit_x86_64_nest_registers.c). */
+ * Reals and whole numbers lie in their own type, side by side, from the lowest lane, whole numbers of 1 and 2 bytes as int32;
+ * bool values are masks, lanes of ones or zeros, as wide as the widest type of the nest. rcx and the vector registers 13 to 15
+ * are free within an op, as far as the nest has not given them away (emit_x86_64_nest_registers.c). */
 #ifndef MDF_MACHINE_EMIT_X86_64_PACKED_H
 #define MDF_MACHINE_EMIT_X86_64_PACKED_H
 
@@ -19,7 +19,7 @@ struct packed {
     uint8_t in[MDF_MAX_OPERANDS], out;          /* registers; NO_REGISTER: a constant, or `memory` */
     mdf_lowered_id constants[MDF_MAX_OPERANDS]; /* of operands that are one; else NONE */
     struct machine_operand memory;              /* of the operand that has no register, and is no constant */
-    uint8_t rotation; /* in[0] is rotated to the left by so many bits; 0: it is not */
+    uint8_t rotation;                           /* in[0] is rotated to the left by so many bits; 0: it is not */
 };
 
 /* Whether there is code for an element op whose operands have the type `dtype`, its result the type `to`. */

@@ -16,7 +16,8 @@ static void make_short(struct packed *packed, unsigned dtype, uint8_t target, ui
 {
     struct assembler *assembler = packed->assembler;
     unsigned width = packed_element_size(packed, dtype), size = packed_register_size(packed, width);
-    unsigned n_bits = 8 * (unsigned)mdf_dtype_size((mdf_dtype)dtype), shift = width == 2 ? VECTOR_SHIFT_SHORTS : VECTOR_SHIFT_INTS;
+    unsigned n_bits = 8 * (unsigned)mdf_dtype_size((mdf_dtype)dtype),
+             shift = width == 2 ? VECTOR_SHIFT_SHORTS : VECTOR_SHIFT_INTS;
 
     if (machine_is_signed(dtype)) {
         assemble_vector_with_number(assembler, shift, size, VECTOR_TO_LEFT, target, in_register(source),
@@ -61,7 +62,8 @@ static void emit_product_of_long(struct packed *packed)
     assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SECOND_SCRATCH_REAL, in_register(b), 32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, in_register(a));
     assemble_vector(assembler, VECTOR_ADD_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
-    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_LEFT, SCRATCH_REAL, in_register(SCRATCH_REAL), 32);
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_LEFT, SCRATCH_REAL, in_register(SCRATCH_REAL),
+                                32);
     assemble_vector(assembler, VECTOR_MULTIPLY_HALVES, size, SECOND_SCRATCH_REAL, a, in_register(b));
     target = packed->out;
     assemble_vector(assembler, VECTOR_ADD_INTS_8, size, target, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
@@ -101,9 +103,10 @@ static void emit_negation(struct packed *packed)
     uint8_t first = packed->in[0], target = packed->out;
 
     packed_make_zero(packed, SCRATCH_REAL);
-    assemble_vector(packed->assembler,
-                    packed_of_lanes(packed, VECTOR_SUBTRACT_BYTES, VECTOR_SUBTRACT_SHORTS, VECTOR_SUBTRACT_INTS, VECTOR_SUBTRACT_INTS_8),
-                    size_of(packed, packed->dtype), target, SCRATCH_REAL, in_register(first));
+    assemble_vector(
+        packed->assembler,
+        packed_of_lanes(packed, VECTOR_SUBTRACT_BYTES, VECTOR_SUBTRACT_SHORTS, VECTOR_SUBTRACT_INTS, VECTOR_SUBTRACT_INTS_8),
+        size_of(packed, packed->dtype), target, SCRATCH_REAL, in_register(first));
 }
 
 static void emit_absolute(struct packed *packed)
@@ -117,7 +120,8 @@ static void emit_absolute(struct packed *packed)
         return;
     }
     if (packed_element_size(packed, packed->dtype) < 8) {
-        assemble_vector(assembler, packed_of_lanes(packed, VECTOR_ABSOLUTE_BYTES, VECTOR_ABSOLUTE_SHORTS, VECTOR_ABSOLUTE_INTS, 0), size,
+        assemble_vector(assembler,
+                        packed_of_lanes(packed, VECTOR_ABSOLUTE_BYTES, VECTOR_ABSOLUTE_SHORTS, VECTOR_ABSOLUTE_INTS, 0), size,
                         target, 0, in_register(first));
         return;
     }
@@ -194,8 +198,8 @@ static void shift_by(struct packed *packed, uint64_t count)
     } else if (is_signed && width == 8) {
         shift_long_signed(packed, in_register(first), true, n_bits);
     } else {
-        assemble_vector_with_number(packed->assembler, packed_of_lanes(packed, 0, VECTOR_SHIFT_SHORTS, VECTOR_SHIFT_INTS, VECTOR_SHIFT_INTS_8),
-                                    size,
+        assemble_vector_with_number(packed->assembler,
+                                    packed_of_lanes(packed, 0, VECTOR_SHIFT_SHORTS, VECTOR_SHIFT_INTS, VECTOR_SHIFT_INTS_8), size,
                                     is_left     ? VECTOR_TO_LEFT
                                     : is_signed ? VECTOR_TO_RIGHT_SIGNED
                                                 : VECTOR_TO_RIGHT,
@@ -214,19 +218,18 @@ static void emit_shift(struct packed *packed)
         shift_long_signed(packed, in_register(packed->in[1]), false, 0);
     } else {
         packed_emit_two(packed, is_left     ? (is_long ? VECTOR_LEFT_INTS_8 : VECTOR_LEFT_INTS)
-                         : is_signed ? VECTOR_RIGHT_SIGNED_INTS
-                         : is_long   ? VECTOR_RIGHT_INTS_8
-                                     : VECTOR_RIGHT_INTS);
+                                : is_signed ? VECTOR_RIGHT_SIGNED_INTS
+                                : is_long   ? VECTOR_RIGHT_INTS_8
+                                            : VECTOR_RIGHT_INTS);
     }
 }
 
 /* To the left, what comes out on one side comes in on the other. */
 void packed_emit_rotation(struct packed *packed)
 {
-    assemble_vector_with_number(packed->assembler,
-                                packed_element_size(packed, packed->dtype) == 8 ? VECTOR_ROTATE_INTS_8 : VECTOR_ROTATE_INTS,
-                                size_of(packed, packed->dtype), VECTOR_ROTATED, packed->out, in_register(packed->in[0]),
-                                packed->rotation);
+    assemble_vector_with_number(
+        packed->assembler, packed_element_size(packed, packed->dtype) == 8 ? VECTOR_ROTATE_INTS_8 : VECTOR_ROTATE_INTS,
+        size_of(packed, packed->dtype), VECTOR_ROTATED, packed->out, in_register(packed->in[0]), packed->rotation);
 }
 
 /* ------------------------------------------------------------------ ops */
@@ -238,8 +241,8 @@ static void emit_number(struct packed *packed)
         packed_emit_two(packed, packed_of_lanes(packed, VECTOR_ADD_BYTES, VECTOR_ADD_SHORTS, VECTOR_ADD_INTS, VECTOR_ADD_INTS_8));
         break;
     case MDF_LOWERED_SUBTRACT:
-        packed_emit_two(packed,
-                 packed_of_lanes(packed, VECTOR_SUBTRACT_BYTES, VECTOR_SUBTRACT_SHORTS, VECTOR_SUBTRACT_INTS, VECTOR_SUBTRACT_INTS_8));
+        packed_emit_two(packed, packed_of_lanes(packed, VECTOR_SUBTRACT_BYTES, VECTOR_SUBTRACT_SHORTS, VECTOR_SUBTRACT_INTS,
+                                                VECTOR_SUBTRACT_INTS_8));
         break;
     case MDF_LOWERED_MULTIPLY:
         emit_product(packed);
@@ -282,7 +285,8 @@ static bool keeps_short(const struct packed *packed)
 {
     return packed->code == MDF_LOWERED_AND || packed->code == MDF_LOWERED_OR || packed->code == MDF_LOWERED_EXCLUSIVE_OR ||
            packed->code == MDF_LOWERED_SHIFT_RIGHT ||
-           (packed->code >= MDF_LOWERED_QUOTIENT && packed->code <= MDF_LOWERED_FLOOR_REMAINDER) || (packed->code == MDF_LOWERED_NOT && machine_is_signed(packed->dtype));
+           (packed->code >= MDF_LOWERED_QUOTIENT && packed->code <= MDF_LOWERED_FLOOR_REMAINDER) ||
+           (packed->code == MDF_LOWERED_NOT && machine_is_signed(packed->dtype));
 }
 
 void packed_emit_whole(struct packed *packed)
@@ -295,8 +299,8 @@ void packed_emit_whole(struct packed *packed)
 
 /* ------------------------------------------------------------------ comparisons */
 
-/* In lanes of `width` bytes, by the instructions of AVX-512: to VECTOR_MASK, then to a mask of lanes, in the first scratch register
- * or the result. */
+/* In lanes of `width` bytes, by the instructions of AVX-512: to VECTOR_MASK, then to a mask of lanes, in the first scratch
+ * register or the result. */
 void packed_compare_wide_set(struct packed *packed, unsigned width, bool is_signed, enum vector_order order, uint8_t first,
                              uint8_t second)
 {
@@ -317,7 +321,8 @@ void packed_compare_wide_set(struct packed *packed, unsigned width, bool is_sign
     }
 }
 
-/* Without signs: of up to 4 bytes the larger or the smaller one is the first, or is not; of 8 the upper bits are flipped before. */
+/* Without signs: of up to 4 bytes the larger or the smaller one is the first, or is not; of 8 the upper bits are flipped before.
+ */
 static void compare_naturals(struct packed *packed)
 {
     enum mdf_lowered_code code = packed->code;
@@ -328,8 +333,10 @@ static void compare_naturals(struct packed *packed)
     uint8_t first = packed->in[width == 8 && swaps ? 1 : 0], second = packed->in[width == 8 && swaps ? 0 : 1];
 
     if (width < 8) {
-        unsigned least = packed_of_lanes(packed, VECTOR_MINIMUM_NATURAL_BYTES, VECTOR_MINIMUM_NATURAL_SHORTS, VECTOR_MINIMUM_NATURALS, 0);
-        unsigned most = packed_of_lanes(packed, VECTOR_MAXIMUM_NATURAL_BYTES, VECTOR_MAXIMUM_NATURAL_SHORTS, VECTOR_MAXIMUM_NATURALS, 0);
+        unsigned least =
+            packed_of_lanes(packed, VECTOR_MINIMUM_NATURAL_BYTES, VECTOR_MINIMUM_NATURAL_SHORTS, VECTOR_MINIMUM_NATURALS, 0);
+        unsigned most =
+            packed_of_lanes(packed, VECTOR_MAXIMUM_NATURAL_BYTES, VECTOR_MAXIMUM_NATURAL_SHORTS, VECTOR_MAXIMUM_NATURALS, 0);
 
         assemble_vector(assembler, is_least ? least : most, size, SCRATCH_REAL, first, in_register(second));
         assemble_vector(assembler, packed_of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, 0), size,
@@ -337,8 +344,7 @@ static void compare_naturals(struct packed *packed)
         packed_finish_mask(packed, width, code == MDF_LOWERED_LESS || code == MDF_LOWERED_GREATER);
         return;
     }
-    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SCRATCH_REAL, first,
-                    constant_operand(assembler, UINT64_C(1) << 63, 8));
+    assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SCRATCH_REAL, first, constant_operand(assembler, UINT64_C(1) << 63, 8));
     assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, size, SECOND_SCRATCH_REAL, second,
                     constant_operand(assembler, UINT64_C(1) << 63, 8));
     assemble_vector(assembler, VECTOR_GREATER_INTS_8, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
@@ -356,23 +362,26 @@ static void compare_signed(struct packed *packed)
     static const uint8_t orders[] = {ORDER_EQUAL,      ORDER_NOT_EQUAL, ORDER_LESS,
                                      ORDER_LESS_EQUAL, ORDER_GREATER,   ORDER_GREATER_EQUAL};
     unsigned equal = packed_of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, VECTOR_EQUAL_INTS_8);
-    unsigned greater = packed_of_lanes(packed, VECTOR_GREATER_BYTES, VECTOR_GREATER_SHORTS, VECTOR_GREATER_INTS, VECTOR_GREATER_INTS_8);
+    unsigned greater =
+        packed_of_lanes(packed, VECTOR_GREATER_BYTES, VECTOR_GREATER_SHORTS, VECTOR_GREATER_INTS, VECTOR_GREATER_INTS_8);
     uint8_t first = packed->in[swaps ? 1 : 0];
     struct machine_operand second = packed_operand(packed, swaps ? 0 : 1);
 
     if (packed_register_size(packed, width) == 64 && packed->dtype != MDF_DTYPE_BOOL) {
-        packed_compare_wide_set(packed, width, machine_is_signed(packed->dtype), (enum vector_order)orders[code - MDF_LOWERED_EQUAL],
-                         packed->in[0], packed->in[1]);
+        packed_compare_wide_set(packed, width, machine_is_signed(packed->dtype),
+                                (enum vector_order)orders[code - MDF_LOWERED_EQUAL], packed->in[0], packed->in[1]);
         return;
     }
-    assemble_vector(packed->assembler, is_equality ? equal : greater, packed_register_size(packed, width), SCRATCH_REAL, first, second);
+    assemble_vector(packed->assembler, is_equality ? equal : greater, packed_register_size(packed, width), SCRATCH_REAL, first,
+                    second);
     packed_finish_mask(packed, width, flips);
 }
 
 void packed_compare_wholes(struct packed *packed)
 {
     bool is_equality = packed->code == MDF_LOWERED_EQUAL || packed->code == MDF_LOWERED_NOT_EQUAL;
-    bool is_natural = machine_is_whole(packed->dtype) && !machine_is_signed(packed->dtype) && !is_in_wider_lane(packed, packed->dtype);
+    bool is_natural =
+        machine_is_whole(packed->dtype) && !machine_is_signed(packed->dtype) && !is_in_wider_lane(packed, packed->dtype);
 
     if (is_natural && !is_equality && packed->lanes * packed_element_size(packed, packed->dtype) < 64) {
         compare_naturals(packed);
@@ -388,7 +397,8 @@ static bool lies_as(const struct packed *packed, unsigned from, unsigned to)
 {
     size_t from_size = mdf_dtype_size((mdf_dtype)from), to_size = mdf_dtype_size((mdf_dtype)to);
 
-    return from == to || to_size == packed_element_size(packed, to) || (from_size < to_size && (machine_is_signed(to) || !machine_is_signed(from)));
+    return from == to || to_size == packed_element_size(packed, to) ||
+           (from_size < to_size && (machine_is_signed(to) || !machine_is_signed(from)));
 }
 
 void packed_cast_whole(struct packed *packed)
@@ -422,8 +432,8 @@ void packed_cast_naturals(struct packed *packed)
     struct machine_operand power = constant_operand(assembler, UINT64_C(0x4330000000000000), 8);
 
     if (mdf_has_avx512()) {
-        assemble_vector(assembler, packed->result == MDF_DTYPE_FLOAT64 ? VECTOR_DOUBLES_OF_NATURALS : VECTOR_FLOATS_OF_NATURALS, size,
-                        target, 0, in_register(first));
+        assemble_vector(assembler, packed->result == MDF_DTYPE_FLOAT64 ? VECTOR_DOUBLES_OF_NATURALS : VECTOR_FLOATS_OF_NATURALS,
+                        size, target, 0, in_register(first));
         return;
     }
     if (packed->result == MDF_DTYPE_FLOAT64) {
@@ -479,7 +489,8 @@ static void check_cut(struct packed *packed, struct cut cut)
         assemble_vector(assembler, is_float ? VECTOR_SIGNS_OF_FLOATS : VECTOR_SIGNS_OF_DOUBLES, size, RCX, 0,
                         in_register(SCRATCH_REAL));
     } else {
-        assemble_vector(assembler, is_float ? VECTOR_TO_MASK_4 : VECTOR_TO_MASK_8, size, VECTOR_MASK, 0, in_register(SCRATCH_REAL));
+        assemble_vector(assembler, is_float ? VECTOR_TO_MASK_4 : VECTOR_TO_MASK_8, size, VECTOR_MASK, 0,
+                        in_register(SCRATCH_REAL));
         assemble_vector(assembler, VECTOR_MASK_TO_GENERAL, 16, RCX, 0, in_register(VECTOR_MASK));
     }
     assemble_with_number(assembler, NUMBER_AND, 4, in_register(RCX), all);
@@ -498,8 +509,8 @@ void packed_cut_reals(struct packed *packed)
 
     if (packed->result == MDF_DTYPE_INT32) {
         check_cut(packed, is_float ? ints : ints_of_doubles);
-        assemble_vector(assembler, is_float ? VECTOR_INTS_OF_FLOATS : VECTOR_INTS_OF_DOUBLES, size_of(packed, packed->dtype), target,
-                        0, in_register(first));
+        assemble_vector(assembler, is_float ? VECTOR_INTS_OF_FLOATS : VECTOR_INTS_OF_DOUBLES, size_of(packed, packed->dtype),
+                        target, 0, in_register(first));
         return;
     }
     check_cut(packed, packed->result == MDF_DTYPE_INT64 ? longs : naturals);
@@ -511,8 +522,8 @@ void packed_cut_reals(struct packed *packed)
     /* those below 0 wrap */
     assemble_vector(assembler, is_float ? VECTOR_INTS_8_OF_FLOATS : VECTOR_INTS_8_OF_DOUBLES, size, SCRATCH_REAL, 0,
                     in_register(first));
-    assemble_vector(assembler, is_float ? VECTOR_NATURALS_8_OF_FLOATS : VECTOR_NATURALS_8_OF_DOUBLES, size, SECOND_SCRATCH_REAL, 0,
-                    in_register(first));
+    assemble_vector(assembler, is_float ? VECTOR_NATURALS_8_OF_FLOATS : VECTOR_NATURALS_8_OF_DOUBLES, size, SECOND_SCRATCH_REAL,
+                    0, in_register(first));
     if (is_float) {
         sign = THIRD_SCRATCH_REAL;
         assemble_vector(assembler, VECTOR_EXTEND_INTS, size, sign, 0, in_register(first));
@@ -524,8 +535,8 @@ void packed_cut_reals(struct packed *packed)
 
 /* ------------------------------------------------------------------ division by constants */
 
-/* Of numbers of `n_bits` bits with a sign, by d >= 3 that is no power of two: the upper half of the product with m is shifted by so
- * many bits (emit_x86_64_division.c). */
+/* Of numbers of `n_bits` bits with a sign, by d >= 3 that is no power of two: the upper half of the product with m is shifted by
+ * so many bits (emit_x86_64_division.c). */
 struct lane_multiplier {
     uint64_t m;
     uint8_t shift;
@@ -611,14 +622,15 @@ static void upper_product(struct packed *packed, uint64_t m, bool is_signed)
     uint8_t x = packed->in[0];
 
     if (packed_element_size(packed, packed->dtype) == 2) {
-        assemble_vector(assembler, is_signed ? VECTOR_UPPER_PRODUCT_SHORTS : VECTOR_UPPER_PRODUCT_NATURAL_SHORTS, size, SCRATCH_REAL,
-                        x, constant_operand(assembler, m, 2));
+        assemble_vector(assembler, is_signed ? VECTOR_UPPER_PRODUCT_SHORTS : VECTOR_UPPER_PRODUCT_NATURAL_SHORTS, size,
+                        SCRATCH_REAL, x, constant_operand(assembler, m, 2));
         return;
     }
     assemble_vector(assembler, product, size, SCRATCH_REAL, x, constant_operand(assembler, m, 4));
     assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SECOND_SCRATCH_REAL, in_register(x), 32);
     assemble_vector(assembler, product, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, constant_operand(assembler, m, 4));
-    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SCRATCH_REAL, in_register(SCRATCH_REAL), 32);
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS_8, size, VECTOR_TO_RIGHT, SCRATCH_REAL, in_register(SCRATCH_REAL),
+                                32);
     assemble_vector_with_number(assembler, VECTOR_TAKE_INTS, size, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL),
                                 0xAA);
 }
@@ -674,8 +686,8 @@ static void find_remainder(struct packed *packed, int64_t divisor)
     if (divisor > 0 && is_power(d)) {
         shift_lanes(packed, VECTOR_TO_LEFT, SCRATCH_REAL, SCRATCH_REAL, 63 - (unsigned)__builtin_clzll(d));
     } else {
-        assemble_vector(assembler, packed_of_lanes(packed, 0, VECTOR_MULTIPLY_SHORTS, VECTOR_MULTIPLY_INTS, 0), size, SCRATCH_REAL,
-                        SCRATCH_REAL, lane_number(packed, d));
+        assemble_vector(assembler, packed_of_lanes(packed, 0, VECTOR_MULTIPLY_SHORTS, VECTOR_MULTIPLY_INTS, 0), size,
+                        SCRATCH_REAL, SCRATCH_REAL, lane_number(packed, d));
     }
     add_lanes(packed, true, SCRATCH_REAL, packed->in[0], in_register(SCRATCH_REAL));
 }
@@ -693,7 +705,8 @@ static void round_down(struct packed *packed, int64_t divisor)
         assemble_vector(assembler, packed_of_lanes(packed, 0, VECTOR_GREATER_SHORTS, VECTOR_GREATER_INTS, 0), size,
                         SECOND_SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
     }
-    assemble_vector(assembler, VECTOR_AND, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL, lane_number(packed, (uint64_t)divisor));
+    assemble_vector(assembler, VECTOR_AND, size, SECOND_SCRATCH_REAL, SECOND_SCRATCH_REAL,
+                    lane_number(packed, (uint64_t)divisor));
     add_lanes(packed, false, SCRATCH_REAL, SCRATCH_REAL, in_register(SECOND_SCRATCH_REAL));
 }
 

@@ -355,8 +355,8 @@ static void cast_real_to_real(struct emission *emission, const struct mdf_lowere
     emission_finish(emission, op->out, target);
 }
 
-/* uint64 in rax that has the upper bit, in `target`: as twice its half, of which the last bit says that something follows, so that
- * it is rounded once. */
+/* uint64 in rax that has the upper bit, in `target`: as twice its half, of which the last bit says that something follows, so
+ * that it is rounded once. */
 static void make_half_real(struct emission *emission, unsigned code, unsigned real, uint8_t target)
 {
     struct assembler *assembler = emission->assembler;

@@ -1,7 +1,7 @@
 /* emit_x86_64_whole.c - see emit_x86_64.h. Ops on whole numbers and bool values.
  *
- * Whole numbers of 1 and 2 bytes are computed with 4: what is above them in a register is anything, and is looked at by nobody. Who
- * wants the number itself (a comparison, a shift to the right, a quotient, a cast to more bytes) extends it first. */
+ * Whole numbers of 1 and 2 bytes are computed with 4: what is above them in a register is anything, and is looked at by nobody.
+ * Who wants the number itself (a comparison, a shift to the right, a quotient, a cast to more bytes) extends it first. */
 #include "mdf_c/machine/emit_x86_64.h"
 
 static unsigned size_of(const struct mdf_lowered_op *op)

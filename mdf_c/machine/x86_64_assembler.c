@@ -278,7 +278,7 @@ static void put_opcode(struct assembler *assembler, unsigned code)
 void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand)
 {
     if (make_room(assembler)) {
-        put_prefix(assembler, size, number, &operand, code == GENERAL_LOAD_BYTE || code == GENERAL_SIGN_BYTE);
+        put_prefix(assembler, size, number, &operand, code == GENERAL_LOAD_BYTE || code == GENERAL_SIGN_BYTE || code == GENERAL_COMPARE_BYTE);
         put_opcode(assembler, code);
         put_operand(assembler, number, &operand, 0, true);
     }
@@ -314,7 +314,7 @@ void assemble_with_number(struct assembler *assembler, enum general_with_number 
     if (!make_room(assembler)) {
         return;
     }
-    put_prefix(assembler, size, 0, &operand, false);
+    put_prefix(assembler, size, 0, &operand, size == 1 && operand.kind == IN_REGISTER);
     put(assembler, size == 1 ? 0x80 : is_short ? 0x83 : 0x81);
     put_operand(assembler, code, &operand, is_short ? 1 : 4, true);
     if (is_short) {

@@ -104,6 +104,7 @@ enum general_code { /* 0x0F00: behind the byte 0F */
                     GENERAL_SUBTRACT = 0x2B,
                     GENERAL_EXCLUSIVE_OR = 0x33,
                     GENERAL_COMPARE = 0x3B,
+                    GENERAL_COMPARE_BYTE = 0x3A, /* size 4 */
                     GENERAL_TEST = 0x85,
                     GENERAL_LOAD = 0x8B,
                     GENERAL_STORE = 0x89,
@@ -119,8 +120,8 @@ enum general_code { /* 0x0F00: behind the byte 0F */
 enum general_single { /* F7 or D3 and their kin: one operand; << 8 is the field in the second byte */
                       SINGLE_NOT = 0x2F7,
                       SINGLE_NEGATE = 0x3F7,
-                      SINGLE_MULTIPLY_WIDE = 0x5F7, /* rdx:rax = rax * operand, signed */
-                      SINGLE_DIVIDE = 0x7F7,        /* rax, rdx: quotient and remainder of rdx:rax, signed */
+                      SINGLE_MULTIPLY_WIDE = 0x5F7,     /* rdx:rax = rax * operand, signed */
+                      SINGLE_DIVIDE = 0x7F7,            /* rax, rdx: quotient and remainder of rdx:rax, signed */
                       SINGLE_MULTIPLY_NATURALS = 0x4F7, /* the same two without signs */
                       SINGLE_DIVIDE_NATURALS = 0x6F7,
                       SINGLE_SHIFT_LEFT = 0x4D3, /* by cl, of which the low 5 bits count, or 6 of 8 bytes */
@@ -135,7 +136,7 @@ void assemble_general(struct assembler *assembler, unsigned code, unsigned size,
 /* The line of memory comes to the second cache, where the address is one; nothing else happens. */
 void assemble_prefetch(struct assembler *assembler, struct machine_operand operand);
 void assemble_single(struct assembler *assembler, enum general_single code, unsigned size, struct machine_operand operand);
-/* `size` may be 1 too, of an operand in memory and a number of one byte. */
+/* `size` may be 1 too, of a number of one byte. */
 void assemble_with_number(struct assembler *assembler, enum general_with_number code, unsigned size,
                           struct machine_operand operand, int32_t number);
 void assemble_multiply_by(struct assembler *assembler, unsigned size, uint8_t target, struct machine_operand operand,
@@ -209,7 +210,7 @@ enum vector_code {
     VECTOR_FLOATS_OF_DOUBLES = VECTOR_CODE(1, 1, 0, 0x5A),
     VECTOR_DOUBLES_OF_FLOATS = VECTOR_CODE(1, 0, 0, 0x5A),
     VECTOR_FLOATS_OF_INTS = VECTOR_CODE(1, 0, 0, 0x5B),
-    VECTOR_INTS_OF_FLOATS = VECTOR_CODE(1, 2, 0, 0x5B), /* truncated; what does not fit is the lowest number */
+    VECTOR_INTS_OF_FLOATS = VECTOR_CODE(1, 2, 0, 0x5B),  /* truncated; what does not fit is the lowest number */
     VECTOR_INTS_OF_DOUBLES = VECTOR_CODE(1, 1, 0, 0xE6), /* the size is that of the source */
     VECTOR_DOUBLES_OF_INTS = VECTOR_CODE(1, 2, 0, 0xE6),
     VECTOR_BLEND_FLOATS = VECTOR_CODE(3, 1, 0, 0x4A), /* number: the mask's register << 4 */
@@ -241,9 +242,9 @@ enum vector_code {
     VECTOR_FILL_BYTES_TO_2 = VECTOR_CODE(2, 1, 0, 0x30),
     VECTOR_BROADCAST_1 = VECTOR_CODE(2, 1, 0, 0x78),
     VECTOR_BROADCAST_2 = VECTOR_CODE(2, 1, 0, 0x79),
-    VECTOR_INSERT_SHORT = VECTOR_CODE(1, 1, 0, 0xC4), /* of a general register; number: which */
-    VECTOR_STORE_SHORT = VECTOR_CODE(3, 1, 0, 0x15),  /* to a general register; number: which */
-    VECTOR_TURN_LANES_8 = VECTOR_CODE(3, 1, 1, 0x00), /* number: two bits for each of four */
+    VECTOR_INSERT_SHORT = VECTOR_CODE(1, 1, 0, 0xC4),    /* of a general register; number: which */
+    VECTOR_STORE_SHORT = VECTOR_CODE(3, 1, 0, 0x15),     /* to a general register; number: which */
+    VECTOR_TURN_LANES_8 = VECTOR_CODE(3, 1, 1, 0x00),    /* number: two bits for each of four */
     VECTOR_MASK_OF_GENERAL = VECTOR_CODE(1, 3, 0, 0x92), /* size 16 */
     VECTOR_ADD_INTS = VECTOR_CODE(1, 1, 0, 0xFE),
     VECTOR_ADD_INTS_8 = VECTOR_CODE(1, 1, 0, 0xD4),
@@ -264,8 +265,8 @@ enum vector_code {
     VECTOR_FILL_BYTES_TO_4 = VECTOR_CODE(2, 1, 0, 0x31), /* with zeros */
     VECTOR_FILL_SHORTS_TO_4 = VECTOR_CODE(2, 1, 0, 0x33),
     VECTOR_FILL_INTS = VECTOR_CODE(2, 1, 0, 0x35),
-    VECTOR_PACK_INTS = VECTOR_CODE(1, 1, 0, 0x6B),    /* 4 bytes to 2, within each half */
-    VECTOR_PACK_SHORTS = VECTOR_CODE(1, 1, 0, 0x63),  /* 2 bytes to 1 */
+    VECTOR_PACK_INTS = VECTOR_CODE(1, 1, 0, 0x6B),          /* 4 bytes to 2, within each half */
+    VECTOR_PACK_SHORTS = VECTOR_CODE(1, 1, 0, 0x63),        /* 2 bytes to 1 */
     VECTOR_PACK_INTS_NATURALS = VECTOR_CODE(2, 1, 0, 0x2B), /* the same two to numbers without sign */
     VECTOR_PACK_SHORTS_NATURALS = VECTOR_CODE(1, 1, 0, 0x67),
     /* register field: enum vector_shift, of 8 bytes without a sign; first: the target; number: bits */
@@ -319,7 +320,7 @@ enum vector_code {
     VECTOR_TO_MASK_8 = VECTOR_CODE(2, 2, 1, 0x39),
     VECTOR_CHOOSE_FLOATS = VECTOR_CODE(2, 1, 0, 0x65) | VECTOR_IS_MASKED, /* the second where the mask has a 1, else the first */
     VECTOR_CHOOSE_DOUBLES = VECTOR_CODE(2, 1, 1, 0x65) | VECTOR_IS_MASKED,
-    VECTOR_NARROW_INTS_8 = VECTOR_CODE(2, 2, 0, 0x35),  /* to 4 bytes; the register field is the source */
+    VECTOR_NARROW_INTS_8 = VECTOR_CODE(2, 2, 0, 0x35), /* to 4 bytes; the register field is the source */
     /* Of AVX-512, for vectors of any size: */
     VECTOR_BYTES_OF_INTS = VECTOR_CODE(2, 2, 0, 0x31) | VECTOR_IS_WIDE_SET, /* the low bytes; the register field is the source */
     VECTOR_SHORTS_OF_INTS = VECTOR_CODE(2, 2, 0, 0x33) | VECTOR_IS_WIDE_SET,
@@ -328,7 +329,7 @@ enum vector_code {
     VECTOR_LOAD_SHORTS = VECTOR_CODE(1, 3, 1, 0x6F) | VECTOR_IS_WIDE_SET,
     VECTOR_STORE_BYTES = VECTOR_CODE(1, 3, 0, 0x7F) | VECTOR_IS_WIDE_SET,
     VECTOR_STORE_SHORTS = VECTOR_CODE(1, 3, 1, 0x7F) | VECTOR_IS_WIDE_SET,
-    VECTOR_ROTATE_INTS = VECTOR_CODE(1, 1, 0, 0x72) | VECTOR_IS_WIDE_SET, /* to the left, as VECTOR_SHIFT_INTS with field 1 */
+    VECTOR_ROTATE_INTS = VECTOR_CODE(1, 1, 0, 0x72) | VECTOR_IS_WIDE_SET,   /* to the left, as VECTOR_SHIFT_INTS with field 1 */
     VECTOR_ROTATE_INTS_8 = VECTOR_CODE(1, 1, 1, 0x72) | VECTOR_IS_WIDE_SET, /* with field 4 the shift that takes the sign along */
     VECTOR_RIGHT_SIGNED_INTS_8 = VECTOR_CODE(2, 1, 1, 0x46) | VECTOR_IS_WIDE_SET,
     VECTOR_MULTIPLY_INTS_8 = VECTOR_CODE(2, 1, 1, 0x40) | VECTOR_IS_WIDE_SET,

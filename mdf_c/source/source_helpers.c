@@ -43,22 +43,21 @@ struct fixed_helper {
     }
 
 /* The same to uint64, where those from -2^63 on wrap. */
-#define NATURAL(from, type, f)                                                                                                  \
-    {#from "_to_uint64",                                                                                                         \
-     "static inline bool mdf_" #from "_to_uint64(" #type " x, uint64_t *result)\n"                                                \
-     "{\n" CUT "    *result = x >= 9223372036854775808.0" #f " && x < 18446744073709551616.0" #f " ? (uint64_t)x\n"               \
-     "              : x >= -9223372036854775808.0" #f " && x < 9223372036854775808.0" #f " ? (uint64_t)(int64_t)x : 0;\n"         \
-     "    return x >= -9223372036854775808.0" #f " && x < 18446744073709551616.0" #f ";\n"                                        \
-     "}\n"},                                                                                                                    \
-    {                                                                                                                           \
-        #from "_as_uint64",                                                                                                      \
-            "/* Cut off towards zero. 2^63 stands for NaN and what is too low, 0 for what is too high. */\n"                    \
-            "static inline uint64_t mdf_" #from "_as_uint64(" #type " x)\n"                                                       \
-            "{\n" CUT "    if (x >= 9223372036854775808.0" #f ") {\n"                                                            \
-            "        return x < 18446744073709551616.0" #f " ? (uint64_t)x : 0;\n"                                               \
-            "    }\n"                                                                                                           \
-            "    return (uint64_t)(x >= -9223372036854775808.0" #f " ? (int64_t)x : INT64_MIN);\n"                               \
-            "}\n"                                                                                                               \
+#define NATURAL(from, type, f)                                                                                               \
+    {#from "_to_uint64",                                                                                                     \
+     "static inline bool mdf_" #from "_to_uint64(" #type " x, uint64_t *result)\n"                                           \
+     "{\n" CUT "    *result = x >= 9223372036854775808.0" #f " && x < 18446744073709551616.0" #f " ? (uint64_t)x\n"          \
+     "              : x >= -9223372036854775808.0" #f " && x < 9223372036854775808.0" #f " ? (uint64_t)(int64_t)x : 0;\n"    \
+     "    return x >= -9223372036854775808.0" #f " && x < 18446744073709551616.0" #f ";\n"                                   \
+     "}\n"},                                                                                                                 \
+    {                                                                                                                        \
+#from "_as_uint64", "/* Cut off towards zero. 2^63 stands for NaN and what is too low, 0 for what is too high. */\n" \
+                            "static inline uint64_t mdf_" #from "_as_uint64(" #type " x)\n"                                  \
+                            "{\n" CUT "    if (x >= 9223372036854775808.0" #f ") {\n"                                        \
+                            "        return x < 18446744073709551616.0" #f " ? (uint64_t)x : 0;\n"                           \
+                            "    }\n"                                                                                        \
+                            "    return (uint64_t)(x >= -9223372036854775808.0" #f " ? (int64_t)x : INT64_MIN);\n"           \
+                            "}\n"                                                                                            \
     }
 
 static const struct fixed_helper fixed[] = {

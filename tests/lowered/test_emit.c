@@ -19,7 +19,7 @@ static const mdf_dtype dtypes[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, MDF_DTY
 struct generator {
     struct build build;
     uint64_t random;
-    size_t length; /* of its arrays */
+    size_t length;                  /* of its arrays */
     mdf_dtype types[COUNT(dtypes)]; /* of its values */
     mdf_lowered_id pool[LARGEST_POOL];
     size_t n_pool;
@@ -274,8 +274,7 @@ static mdf_lowered_id make_cast(struct generator *generator, struct mdf_lowered_
 
     bool is_cut = to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64;
 
-    if (is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL &&
-        (generator->only_common || !is_cut || draw(generator, 8) != 0)) {
+    if (is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && (generator->only_common || !is_cut || draw(generator, 8) != 0)) {
         to = MDF_DTYPE_FLOAT64; /* the others leave often, and only some are there */
     }
     if (generator->only_common && mdf_dtype_size(from) == 8 && !is_real(from) && is_real(to)) {
@@ -477,7 +476,8 @@ static void make_loop(struct generator *generator, struct mdf_lowered_region *re
     struct mdf_lowered_loop *loop;
 
     for (i = 0; i < n_states; i++) {
-        initial[i] = pick(generator, generator->types[draw(generator, COUNT(dtypes))], generator->only_scalars || draw(generator, 3) != 0);
+        initial[i] =
+            pick(generator, generator->types[draw(generator, COUNT(dtypes))], generator->only_scalars || draw(generator, 3) != 0);
     }
     loop = begin_loop(generator, region, &n_rows);
     for (i = 0; i < n_states; i++) {
@@ -564,8 +564,8 @@ static size_t make_program(struct generator *generator)
     generator->budget = 60;
     n_all_stacks = 0;
     for (i = 0; i < 12; i++) {
-        keep(generator,
-             make_value(generator, generator->types[i % COUNT(dtypes)], generator->only_scalars || i % 3 != 0 ? 0 : 1, &length, true));
+        keep(generator, make_value(generator, generator->types[i % COUNT(dtypes)], generator->only_scalars || i % 3 != 0 ? 0 : 1,
+                                   &length, true));
     }
     make_region(generator, &build->lowered->region, 0);
     n_results = generator->n_pool < LARGEST_N_RESULTS ? generator->n_pool : LARGEST_N_RESULTS;
@@ -582,35 +582,6 @@ static size_t make_program(struct generator *generator)
 }
 
 /* ------------------------------------------------------------------ comparison */
-
-/* Runs the program as it stands and as machine code, twice; whether it was done. */
-static bool check_program(struct generator *generator, uint64_t seed)
-{
-    struct build *build = &generator->build;
-    struct mdf_lowered *lowered = build->lowered;
-    enum mdf_lowered_outcome outcome = mdf_lowered_run(lowered);
-    struct mdf_value kept[BUILD_SLOTS] = {{0}};
-    size_t i, round;
-
-    for (i = 0; outcome == MDF_LOWERED_DONE && i < lowered->n_outputs; i++) {
-        build_take(build, &kept[i], lowered->outputs[i].slot);
-    }
-    mdf_lowered_emit(lowered);
-    if (mdf_has_avx2()) {
-        cr_assert(lowered->code != NULL, "seed %llu: no code", (unsigned long long)seed);
-    }
-    for (round = 0; round < 2; round++) {
-        cr_assert_eq(mdf_lowered_run(lowered), outcome, "seed %llu: bails out or not", (unsigned long long)seed);
-        for (i = 0; outcome == MDF_LOWERED_DONE && i < lowered->n_outputs; i++) {
-            cr_assert(build_same(&kept[i], lowered->outputs[i].slot), "seed %llu: output %zu (value %u)",
-                      (unsigned long long)seed, i, (unsigned)lowered->outputs[i].id);
-        }
-    }
-    for (i = 0; i < BUILD_SLOTS; i++) {
-        mdf_value_clear(&build->memory, &kept[i]);
-    }
-    return outcome == MDF_LOWERED_DONE;
-}
 
 static bool check_seed(uint64_t seed, size_t length, bool only_scalars, bool has_wholes)
 {
@@ -632,7 +603,7 @@ static bool check_seed(uint64_t seed, size_t length, bool only_scalars, bool has
         generator.types[0] = dtypes[draw(&generator, 2)];
     }
     make_program(&generator);
-    done = check_program(&generator, seed);
+    done = build_check_code(&generator.build, seed);
     build_end(&generator.build);
     return done;
 }
@@ -673,219 +644,6 @@ Test(emit, random_programs_of_arrays)
         n_done += check_seed(seed, lengths[seed % COUNT(lengths)], false, false);
     }
     cr_assert_gt(n_done, n / 8, "only %zu did not bail out", n_done);
-}
-
-/* ------------------------------------------------------------------ division by constants */
-
-/* A number with a random number of bits, of either sign. */
-static int64_t draw_whole(struct generator *generator, unsigned n_bits)
-{
-    uint64_t bits = draw(generator, UINT64_C(1) << 44) << 20 ^ draw(generator, UINT64_C(1) << 44);
-
-    bits >>= 64 - n_bits + draw(generator, n_bits);
-    return draw(generator, 2) == 0 ? (int64_t)bits : (int64_t)(0 - bits);
-}
-
-/* Quotients and remainders of `n` numbers by a constant: as the plain form has them. */
-static void check_divisor(mdf_dtype dtype, int64_t divisor, uint64_t seed)
-{
-    static const int64_t ends[] = {0, 1, -1, 2, -2, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
-    enum { N = 400 };
-    static struct generator generator;
-    struct mdf_lowered_loop *loop;
-    mdf_lowered_id row, by, in[2];
-    int64_t wide[N], converted[N], by_element = 0, length = N;
-    size_t i, code;
-
-    memset(&generator, 0, sizeof generator);
-    generator.random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    for (i = 0; i < N; i++) {
-        int64_t near = (int64_t)((uint64_t)divisor * (uint64_t)draw_whole(&generator, 20) + draw(&generator, 3) - 1);
-
-        wide[i] = i < COUNT(ends) ? ends[i] : i % 2 == 0 ? near : draw_whole(&generator, i % 4 == 1 ? 32 : 64);
-    }
-    mdf_convert_elements(dtype, &by_element, MDF_DTYPE_INT64, &divisor, 1, false);
-    mdf_convert_elements(dtype, converted, MDF_DTYPE_INT64, wide, N, false);
-    build_begin(&generator.build, NULL);
-    by = build_constant(&generator.build, dtype, 0, NULL, &by_element);
-    in[0] = build_constant(&generator.build, dtype, 1, &length, converted);
-    loop = build_loop(&generator.build, &generator.build.lowered->region, N);
-    row = build_rows(&generator.build, loop, in[0], false);
-    for (code = MDF_LOWERED_QUOTIENT; code <= MDF_LOWERED_FLOOR_REMAINDER; code++) {
-        in[0] = row;
-        in[1] = by;
-        in[0] = build_element(&generator.build, &loop->body, (enum mdf_lowered_code)code, dtype, in);
-        build_output(&generator.build, build_slot(&generator.build), build_stack(&generator.build, loop, in[0], false));
-    }
-    build_finish(&generator.build);
-    check_program(&generator, seed);
-    build_end(&generator.build);
-}
-
-/* Two million operands of the types with most bits. */
-Test(emit, division_by_constants)
-{
-    static struct generator generator = {.random = 88172645463325252};
-    static const int64_t divisors[] = {1,
-                                       -1,
-                                       2,
-                                       3,
-                                       -3,
-                                       5,
-                                       7,
-                                       10,
-                                       641,
-                                       1000000007,
-                                       INT32_MAX,
-                                       INT32_MIN,
-                                       INT64_MAX,
-                                       INT64_MIN,
-                                       INT64_MIN + 1,
-                                       1 << 30,
-                                       INT64_C(1) << 62,
-                                       -(INT64_C(1) << 62)};
-    size_t i;
-
-    for (i = 0; i < 1300; i++) {
-        int64_t divisor = i < COUNT(divisors)        ? divisors[i]
-                          : i < COUNT(divisors) + 62 ? (INT64_C(1) << (i - COUNT(divisors))) + 1
-                                                     : draw_whole(&generator, 64);
-
-        check_divisor(MDF_DTYPE_INT64, divisor != 0 ? divisor : 9, i + 1);
-        check_divisor(MDF_DTYPE_INT32, (int32_t)divisor != 0 ? (int32_t)divisor : 9, i + 1);
-        check_divisor(MDF_DTYPE_UINT64, divisor != 0 ? divisor : 9, i + 1);
-        check_divisor(MDF_DTYPE_UINT32, (int32_t)divisor != 0 ? divisor : 9, i + 1);
-        check_divisor(i % 2 == 0 ? MDF_DTYPE_INT16 : MDF_DTYPE_UINT16, (int16_t)divisor != 0 ? divisor : 9, i + 1);
-        check_divisor(i % 2 == 0 ? MDF_DTYPE_INT8 : MDF_DTYPE_UINT8, (int8_t)divisor != 0 ? divisor : 9, i + 1);
-    }
-}
-
-/* ------------------------------------------------------------------ the smaller and the larger one */
-
-/* first CODE second, or first is not first: first, else second. */
-static mdf_lowered_id choose(struct build *build, struct mdf_lowered_region *region, mdf_dtype dtype, enum mdf_lowered_code code,
-                             bool keeps_nan, mdf_lowered_id first, mdf_lowered_id second)
-{
-    mdf_lowered_id in[3] = {first, second, second};
-
-    in[0] = build_element(build, region, code, dtype, in);
-    in[1] = keeps_nan ? build_element(build, region, MDF_LOWERED_NOT_EQUAL, dtype, (mdf_lowered_id[]){first, first}) : in[0];
-    in[0] = keeps_nan ? build_element(build, region, MDF_LOWERED_OR, MDF_DTYPE_BOOL, in) : in[0];
-    in[1] = first;
-    return build_element(build, region, MDF_LOWERED_SELECT, dtype, in);
-}
-
-/* All pairs of some reals, as rows of a loop. */
-struct pairs {
-    struct generator *generator;
-    struct mdf_lowered_loop *loop;
-    mdf_lowered_id rows[2];
-    mdf_lowered_id first; /* a constant */
-};
-
-static void begin_pairs(struct pairs *pairs, mdf_dtype dtype)
-{
-    static const double reals[] = {0.0, -0.0, 1.5, -2.5, 1.5, INFINITY, -INFINITY, NAN, -NAN};
-    enum { N = COUNT(reals) * COUNT(reals) };
-    static struct generator generator;
-    struct build *build = &generator.build;
-    double wide[2][N];
-    float narrow[2][N];
-    int64_t length = N;
-    size_t i, k;
-
-    memset(&generator, 0, sizeof generator);
-    for (i = 0; i < N; i++) {
-        wide[0][i] = reals[i % COUNT(reals)];
-        wide[1][i] = reals[i / COUNT(reals)];
-        narrow[0][i] = (float)wide[0][i];
-        narrow[1][i] = (float)wide[1][i];
-    }
-    build_begin(build, NULL);
-    pairs->generator = &generator;
-    for (k = 0; k < 2; k++) {
-        pairs->rows[k] =
-            build_constant(build, dtype, 1, &length, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[k] : (void *)narrow[k]);
-    }
-    pairs->first = build_constant(build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT64 ? (void *)wide[0] : (void *)narrow[0]);
-    pairs->loop = build_loop(build, &build->lowered->region, N);
-    for (k = 0; k < 2; k++) {
-        pairs->rows[k] = build_rows(build, pairs->loop, pairs->rows[k], false);
-    }
-}
-
-static void check_choice(mdf_dtype dtype, enum mdf_lowered_code code, bool keeps_nan, bool is_turned)
-{
-    struct pairs pairs;
-    struct build *build;
-    mdf_lowered_id state, next;
-
-    begin_pairs(&pairs, dtype);
-    build = &pairs.generator->build;
-    state = build_state(build, pairs.loop, pairs.first);
-    next = choose(build, &pairs.loop->body, dtype, code, keeps_nan, pairs.rows[is_turned], pairs.rows[!is_turned]);
-    build_output(build, build_slot(build), build_stack(build, pairs.loop, next, false));
-    next = choose(build, &pairs.loop->body, dtype, code, keeps_nan, is_turned ? state : next, is_turned ? next : state);
-    build_next(build, pairs.loop, state, next);
-    build_output(build, build_slot(build), build_stack(build, pairs.loop, next, false));
-    build_output(build, build_slot(build), state);
-    build_finish(build);
-    check_program(pairs.generator, (uint64_t)code);
-    build_end(build);
-}
-
-/* What a state comes to, or a constant from which it begins anew; the same as a result that is no state. */
-static void check_reset(mdf_dtype dtype, enum mdf_lowered_code code, double constant, bool is_turned)
-{
-    float narrow = (float)constant;
-    struct pairs pairs;
-    struct build *build;
-    mdf_lowered_id state, in[3], next, anew;
-
-    begin_pairs(&pairs, dtype);
-    build = &pairs.generator->build;
-    anew = build_constant(build, dtype, 0, NULL, dtype == MDF_DTYPE_FLOAT64 ? (void *)&constant : (void *)&narrow);
-    state = build_state(build, pairs.loop, pairs.first);
-    in[0] = build_element(build, &pairs.loop->body, code, dtype, pairs.rows);
-    in[1] = is_turned ? pairs.rows[0] : anew;
-    in[2] = is_turned ? anew : pairs.rows[0];
-    next = build_element(build, &pairs.loop->body, MDF_LOWERED_SELECT, dtype, in);
-    build_output(build, build_slot(build), build_stack(build, pairs.loop, state, false));
-    build_next(build, pairs.loop, state, next);
-    in[is_turned ? 1 : 2] = state;
-    next = build_element(build, &pairs.loop->body, MDF_LOWERED_SELECT, dtype, in);
-    build_output(build, build_slot(build), build_stack(build, pairs.loop, next, false));
-    build_output(build, build_slot(build), state);
-    build_finish(build);
-    check_program(pairs.generator, (uint64_t)code);
-    build_end(build);
-}
-
-/* Of zeros of either sign, infinities and NaN; also where the one that is chosen takes the place of one of the two. */
-Test(emit, choices_of_the_smaller_and_the_larger)
-{
-    unsigned i;
-
-    for (i = 0; i < 16; i++) {
-        enum mdf_lowered_code code = (enum mdf_lowered_code)(MDF_LOWERED_LESS + i % 4);
-
-        check_choice(MDF_DTYPE_FLOAT64, code, i / 4 % 2 == 0, i / 8 == 0);
-        check_choice(MDF_DTYPE_FLOAT32, code, i / 4 % 2 == 0, i / 8 == 0);
-    }
-}
-
-/* By each comparison, which of the two reals it is that counts, as bits. */
-Test(emit, states_that_begin_anew)
-{
-    static const double constants[] = {0.0, -0.0, 1.5, NAN};
-    unsigned i;
-
-    for (i = 0; i < 6 * 2 * COUNT(constants); i++) {
-        enum mdf_lowered_code code = (enum mdf_lowered_code)(MDF_LOWERED_EQUAL + i % 6);
-
-        check_reset(MDF_DTYPE_FLOAT64, code, constants[i / 12], i / 6 % 2 == 0);
-        check_reset(MDF_DTYPE_FLOAT32, code, constants[i / 12], i / 6 % 2 == 0);
-    }
 }
 
 /* ------------------------------------------------------------------ refused memory */

@@ -26,7 +26,7 @@ struct generator {
     struct build build;
     struct mdf_lowered_nest *nest;
     uint64_t random;
-    bool is_float;             /* only float32, so that vectors are as wide as they can be */
+    bool is_float;                  /* only float32, so that vectors are as wide as they can be */
     mdf_dtype types[COUNT(dtypes)]; /* of registers, else */
     /* Of a nest that is the body of a loop: */
     struct mdf_lowered_loop *loop; /* NULL: it is none */
@@ -287,7 +287,8 @@ static uint8_t add_load(struct generator *generator, mdf_dtype dtype)
 /* A constant by which whole numbers are divided, or shifted. */
 static uint8_t add_number(struct generator *generator, mdf_dtype dtype, bool is_divisor)
 {
-    static const int64_t divisors[] = {2, 3, -3, 4, 5, 7, -8, 10, 16, 100, 127, -127, 128, 200, 255, 641, 1000, 32767, 65535, 1 << 20};
+    static const int64_t divisors[] = {2,   3,    -3,  4,   5,   7,   -8,   10,    16,    100,
+                                       127, -127, 128, 200, 255, 641, 1000, 32767, 65535, 1 << 20};
     int64_t number = is_divisor ? divisors[draw(generator, COUNT(divisors))] : (int64_t)draw(generator, 70), element = 0;
     struct mdf_nest_step step = {.kind = MDF_NEST_LOAD, .dtype = (uint8_t)dtype, .view.at = MDF_NEST_NONE};
 
@@ -362,9 +363,9 @@ static void add_element(struct generator *generator)
         step.loop = twice_plus_one;
         step.n_in = 1;
         to = dtype;
-    } else if (kind < 4 && (is_real(to) || to == MDF_DTYPE_BOOL || !is_real(dtype) ||
-                            ((to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64) &&
-                             draw(generator, 30) == 0))) {
+    } else if (kind < 4 &&
+               (is_real(to) || to == MDF_DTYPE_BOOL || !is_real(dtype) ||
+                ((to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64) && draw(generator, 30) == 0))) {
         step.code = MDF_LOWERED_CAST;
         step.n_in = 1;
     } else {
@@ -824,42 +825,6 @@ Test(emit_nest, code_is_made_in_time)
     cr_expect(lowered->is_code_settled);
     cr_expect(lowered->code != NULL || !mdf_has_avx2());
     build_end(&generator.build);
-}
-
-/* Counts to n, which is known when it runs only. */
-static struct mdf_value *build_counting(struct build *build, int64_t n)
-{
-    struct mdf_lowered_loop *loop;
-    struct mdf_value *slot;
-    mdf_lowered_id count;
-
-    build_begin(build, NULL);
-    loop = build_loop(build, &build->lowered->region, SIZE_MAX);
-    loop->trip_count = build_input(build, build_array(build, MDF_DTYPE_INT64, 0, NULL, &n));
-    count = build_state(build, loop, build_whole(build, 0));
-    build_next(
-        build, loop, count,
-        build_element(build, &loop->body, MDF_LOWERED_ADD, MDF_DTYPE_INT64, (mdf_lowered_id[]){count, build_whole(build, 1)}));
-    slot = build_slot(build);
-    build_output(build, slot, count);
-    build_finish(build);
-    return slot;
-}
-
-/* A loop that turns out to be long is machine code from its first run on, a short one is not (early_code.c). */
-Test(emit_nest, code_is_made_for_a_long_loop_while_it_runs)
-{
-    const int64_t counts[] = {90, 1000};
-
-    for (size_t i = 0; i < 2; i++) {
-        struct build build;
-        struct mdf_value *slot = build_counting(&build, counts[i]);
-
-        cr_expect_eq(mdf_lowered_run_in_time(build.lowered), MDF_LOWERED_DONE);
-        cr_expect_eq(build.lowered->is_code_settled, counts[i] > 100);
-        cr_expect_eq(build_element_of(slot, 0), (double)counts[i]);
-        build_end(&build);
-    }
 }
 
 /* ------------------------------------------------------------------ as the body of a loop */

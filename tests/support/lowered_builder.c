@@ -1,7 +1,9 @@
 /* lowered_builder.c - see lowered_builder.h. */
 #include "tests/support/lowered_builder.h"
 
+#include "mdf_c/base/processor.h"
 #include "mdf_c/lowered/loop_plan.h"
+#include "mdf_c/machine/emit.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -744,4 +746,31 @@ bool build_same(const struct mdf_value *a, const struct mdf_value *b)
 {
     return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank && a->length == b->length &&
            a->strength == b->strength && mdf_elements_same((mdf_dtype)a->dtype, a->data, b->data, a->length);
+}
+
+bool build_check_code(struct build *build, uint64_t seed)
+{
+    struct mdf_lowered *lowered = build->lowered;
+    enum mdf_lowered_outcome outcome = mdf_lowered_run(lowered);
+    struct mdf_value kept[BUILD_SLOTS] = {{0}};
+    size_t i, round;
+
+    for (i = 0; outcome == MDF_LOWERED_DONE && i < lowered->n_outputs; i++) {
+        build_take(build, &kept[i], lowered->outputs[i].slot);
+    }
+    mdf_lowered_emit(lowered);
+    if (mdf_has_avx2()) {
+        cr_assert(lowered->code != NULL, "seed %llu: no code", (unsigned long long)seed);
+    }
+    for (round = 0; round < 2; round++) {
+        cr_assert_eq(mdf_lowered_run(lowered), outcome, "seed %llu: bails out or not", (unsigned long long)seed);
+        for (i = 0; outcome == MDF_LOWERED_DONE && i < lowered->n_outputs; i++) {
+            cr_assert(build_same(&kept[i], lowered->outputs[i].slot), "seed %llu: output %zu (value %u)",
+                      (unsigned long long)seed, i, (unsigned)lowered->outputs[i].id);
+        }
+    }
+    for (i = 0; i < BUILD_SLOTS; i++) {
+        mdf_value_clear(&build->memory, &kept[i]);
+    }
+    return outcome == MDF_LOWERED_DONE;
 }

@@ -123,5 +123,7 @@ void build_finish(struct build *build);
 void build_take(struct build *build, struct mdf_value *target, struct mdf_value *slot);
 /* Whether two tensors are the same in type, shape, strength and every bit. */
 bool build_same(const struct mdf_value *a, const struct mdf_value *b);
+/* Runs the program as it stands and as machine code, twice, which have to give the same bits; whether it was done. */
+bool build_check_code(struct build *build, uint64_t seed);
 
 #endif
