@@ -146,7 +146,8 @@ static bool lower_taken(struct lowering *lowering, struct scope *scope, const st
 }
 
 /* Branches that leave values of different types or shapes, or of which one has no lowered form: outside of loops a condition is
- * often the same for long, and the branch that it takes stands for both. */
+ * often the same for long, and the branch that it takes stands for both; in C source, where it is sure to be taken on the same
+ * inputs. */
 static bool lower_either(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
                          struct mdf_lowered_if *branches)
 {
@@ -159,14 +160,14 @@ static bool lower_either(struct lowering *lowering, struct scope *scope, const s
     if (lower_branches(lowering, scope, source, branches)) {
         return true;
     }
-    if (lowering->is_for_source || attempt.region->depth > 0) {
+    if (attempt.region->depth > 0) {
         return false;
     }
     why = lowering->refusal;
     if (!lowering_take_back(lowering, &attempt)) {
         return false;
     }
-    if (!lower_taken(lowering, scope, source, branches->condition)) {
+    if ((lowering->is_for_source && !lowering_is_example_true(lowering, branches->condition)) || !lower_taken(lowering, scope, source, branches->condition)) {
         lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
         return false;
     }

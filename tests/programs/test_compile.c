@@ -426,15 +426,18 @@ Test(compile, what_grows_is_refused_where_it_has_no_form)
     free(output);
 }
 
-/* A Loop that is written out run by run runs as often as it did when it was compiled. */
+/* A Loop that is written out run by run runs as often as it did when it was compiled, and an If whose branches give arrays of
+ * different shapes takes the same one. */
 Test(compile, other_runs_of_changing_shapes_are_refused)
 {
-    static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]"},
-                             *const nodes[] = {"node 'beams': types, shapes, or", "node 'until': types, shapes, or"};
+    static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]",
+                                        "[{\"side\": true}, {\"side\": false}]"},
+                             *const nodes[] = {"node 'beams': types, shapes, or", "node 'until': types, shapes, or",
+                                               "node 'either': types, shapes, or"};
     char *output = compile_new_output();
     size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         compile_write_file("inputs.json", inputs[i]);
         cr_expect_eq(compile_run(output,
                                  "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/written_out.yaml "

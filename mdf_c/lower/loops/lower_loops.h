@@ -124,6 +124,10 @@ bool loop_may_be_written_out(const struct lowering *lowering);
 bool loop_write_out(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
                     enum mdf_refusal_reason why);
 
+/* Whether an example is what the value is when the model runs on the same inputs: what hangs on a loop, or on a condition, is
+ * only like it; so is what is in a loop's body. */
+bool lowering_is_example_true(struct lowering *lowering, mdf_lowered_id id);
+
 /* --- lower_counted.c: how often the body runs, at most so many times, where it goes on as the value `goes_on` of a run says,
  * which does nothing but count; SIZE_MAX: it does something else. The body has been gone through, and its states not yet carried
  * on. */

@@ -49,9 +49,7 @@ static void note_read(void *context, mdf_lowered_id id, bool is_aliased)
     origins->is_asked[id] = true;
 }
 
-/* Whether an example is what the value is when the model runs on the same inputs: what hangs on a loop, or on a condition, is
- * only like it; so is what is in a loop's body. */
-static bool is_example_true(struct lowering *lowering, mdf_lowered_id id)
+bool lowering_is_example_true(struct lowering *lowering, mdf_lowered_id id)
 {
     struct origins origins = {.is_asked =
                                   mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *origins.is_asked)};
@@ -87,7 +85,7 @@ static bool settle_condition(struct lowering *lowering, mdf_lowered_id condition
 {
     *holds = *(const bool *)lowering_example(lowering, condition)->data;
     return lowering_is_constant(lowering, condition) ||
-           (is_example_true(lowering, condition) &&
+           (lowering_is_example_true(lowering, condition) &&
             lowering_bail_out_if(lowering, *holds ? mdf_term_not(lowering, condition) : condition));
 }
 
@@ -102,7 +100,7 @@ static bool settle_count(struct lowering *lowering, struct loop_bounds *bounds)
     }
     n = *(const int64_t *)lowering_example(lowering, count)->data;
     if (!lowering_is_constant(lowering, count) &&
-        (!is_example_true(lowering, count) ||
+        (!lowering_is_example_true(lowering, count) ||
          !lowering_bail_out_if(lowering,
                                mdf_term_compute(lowering, MDF_LOWERED_NOT_EQUAL, false, count, mdf_term_whole(lowering, n))))) {
         return false;
