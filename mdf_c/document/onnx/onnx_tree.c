@@ -1,6 +1,8 @@
 /* onnx_tree.c - small steps of writing a tree, and what can be written without knowing of graphs. */
 #include "mdf_c/document/onnx/onnx_import.h"
 
+#include "mdf_c/base/text.h"
+
 #include <string.h>
 
 static bool set_key(struct onnx_import *import, const char *key)
@@ -72,6 +74,17 @@ bool mdf_onnx_write_form(struct onnx_import *import, const struct onnx_array *ar
            mdf_onnx_write_sizes(import, "shape", array->shape, array->rank);
 }
 
+/* Whether a size has a name that is none for readers of a model, which take a text that is a number for that number. */
+static bool has_name(const Mdf__TensorShapeProto__Dimension *size)
+{
+    double real;
+    int64_t whole;
+    bool is_integer;
+
+    return size->dim_param != NULL && *size->dim_param != '\0' &&
+           !mdf_parse_python_number(size->dim_param, &real, &whole, &is_integer);
+}
+
 static bool write_shape(struct onnx_import *import, const char *key, const Mdf__TensorShapeProto *shape)
 {
     const struct mdf_node nothing = {.kind = MDF_NODE_NULL};
@@ -86,7 +99,7 @@ static bool write_shape(struct onnx_import *import, const char *key, const Mdf__
 
         if (size->has_dim_value && size->dim_value >= 0) {
             done = mdf_onnx_write_int(import, NULL, size->dim_value);
-        } else if (size->dim_param != NULL && *size->dim_param != '\0') {
+        } else if (has_name(size)) {
             done = mdf_onnx_write_text(import, NULL, size->dim_param);
         } else {
             done = mdf_onnx_write_node(import, NULL, &nothing);

@@ -397,6 +397,8 @@ def containers():
                  [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t")])
     runs("loop_grows", model([node("Loop", ["m", "c", "x"], ["y"], body=body)], [value("m", T.INT64, []), value("c", T.BOOL, []), value("x")], [value("y")]),
          ({"m": np.int64(2), "c": np.bool_(True), "x": X}, {"y": np.tile(X, 4)}))
+    runs("axes_named_as_numbers", model([node("Neg", ["x"], ["y"])], [value("x", T.FLOAT, ["0_1", "-1", "7"])], [value("y", T.FLOAT, ["1", "2", "3"])]),
+         ({"x": X.reshape(3, 1, 1)}, {"y": -X.reshape(3, 1, 1)}))
     endless = node("Loop", ["", "", "x"], ["y"], body=body)
     # Rows of pieces of an array that begin and end where a state says, as PyTorch writes embedding_bag: stacked, and as a sequence.
     none = graph([node("Identity", ["zeros"], ["z"])], [], [value("z")])
