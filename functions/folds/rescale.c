@@ -8,6 +8,7 @@
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Rough time of one element, to judge what is worth a thread. */
 static const double element_ns = 2, power_ns = 50;
@@ -383,6 +384,31 @@ static bool mean_variance_normalization(struct mdf_call *call)
     return mdf_workspace_end(&workspace);
 }
 
+static bool plan_groups(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct mdf_value *x = call->inputs[0];
+    struct grouped_rows job = {.shape = x};
+    size_t n_groups;
+
+    plan->dtype = (mdf_dtype)x->dtype;
+    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 ||
+        !mdf_routine_room(plan, 5 + 2 * (size_t)x->rank, 1) || !group_strides(call, x, plan->whole + 5 + x->rank, &n_groups)) {
+        return false;
+    }
+    job.strides = plan->whole + 5 + x->rank;
+    find_rows(&job);
+    plan->function = "normalise_groups";
+    plan->whole[0] = (int64_t)job.n_rows;
+    plan->whole[1] = (int64_t)job.n;
+    plan->whole[2] = job.is_shared;
+    plan->whole[3] = (int64_t)n_groups;
+    plan->whole[4] = x->rank;
+    memcpy(plan->whole + 5, mdf_value_shape(x), x->rank * sizeof(int64_t));
+    plan->real[0] = (double)x->length / (double)n_groups;
+    plan->work_bytes = 2 * n_groups * sizeof(double);
+    return true;
+}
+
 #define SUM(what) "numpy.sum(" what ", axis=axis, keepdims=True)"
 
 const struct mdf_operator mdf_operators_rescale[] = {
@@ -403,5 +429,5 @@ const struct mdf_operator mdf_operators_rescale[] = {
      .meaning = MDF_MEANING(
          "result", NULL, {"apart", "x0 - numpy.mean(x0, axis=[int(a) for a in axes], keepdims=True)", NULL},
          {"result", "apart / (numpy.sqrt(numpy.mean(apart * apart, axis=[int(a) for a in axes], keepdims=True)) + 1e-9)", NULL}),
-     .infer = &mdf_rule_same},
+     .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_groups, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
