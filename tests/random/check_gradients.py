@@ -3,8 +3,8 @@
 
     check_gradients.py [--models N] [--from SEED] [--show]
 
-Half of them are smooth: nodes, edges, states and derivatives in time, over some steps, some in graphs within nodes or under conditions that look at counts or values, with Loop, Scan and If in each other, products, reductions, moves and
-conditional expressions. Their derivatives have to be those that differences give, extrapolated to a step of nothing, in a random direction. The others are those of
+Half of them are smooth, and a fourth are random calls of numpy (numpy_calls.py), which are where nothing has a corner: nodes, edges, states and derivatives in time, over some steps, some in graphs within nodes or under conditions that look at counts or values, with Loop, Scan and If in each other, products, reductions, moves and
+conditional expressions. Their derivatives have to be those that differences give, extrapolated to a step of nothing, in a random direction. The rest are those of
 grammar.py, which are not made for it: most of these are refused. Of all that is not refused the program of derivatives gives the same bits plainly, when it is lowered, by
 copies of a state, and (of each tenth) as C source, and the value is that of the steps themselves. What goes forward and the Hessian times a vector are held against these."""
 import argparse
@@ -27,6 +27,7 @@ except ImportError:
 import gradient_source  # noqa: E402
 import grammar  # noqa: E402
 import mdf_c  # noqa: E402
+import numpy_calls  # noqa: E402
 
 SHAPES = [(), (3,), (2, 3), (3, 3)]
 UNARY = ["numpy.sin({})", "numpy.cos({})", "numpy.tanh({})", "numpy.exp(-{0} * {0})", "numpy.arctan({})", "numpy.sqrt(1 + {0} * {0})", "numpy.log1p({0} * {0})", "-{}",
@@ -253,6 +254,28 @@ def make_other(seed):
             "is_smooth": False, "graph": next(iter(case["model"][name]["graphs"]))}
 
 
+# What has no derivative where it has a value (docs/gradients.md), or has it in float32; arguments that are not there.
+NOT_DERIVED = ("float32", "std", "ord=", "mode='wrap'", "mode='clip'", "mode='raise'", "axis1", "axis2", "where=", "equal_nan")
+
+
+def make_call(seed):
+    """A random call of numpy, of reals: its elements, each with a weight of its own. None: it gives no real numbers."""
+    draw = numpy_calls.Draw(random.Random(f"derived {seed}"))
+    draw.reals = "float64"
+    try:
+        text = numpy_calls.call(draw)
+        found = np.asarray(eval(text, {"numpy": np, **draw.arrays}))
+    except Exception:  # noqa: BLE001 - numpy has several
+        return None
+    wrt = [f"n.{name}" for name, array in draw.arrays.items() if array.dtype.kind == "f" and array.size]
+    if found.dtype.kind != "f" or found.size == 0 or not np.isfinite(found).all() or not wrt or any(x in text for x in NOT_DERIVED):
+        return None
+    weights = np.random.default_rng(seed).uniform(0.5, 1.5, found.shape)
+    parameters = {name: {"value": array.tolist(), "metadata": {"type": array.dtype.name, "shape": list(array.shape)}} for name, array in {**draw.arrays, "weights": weights}.items()}
+    node = {"parameters": parameters, "output_ports": {"y": {"value": f"numpy.sum(weights * ({text}))"}}}
+    return {"model": {"m": {"format": "ModECI MDF v0.4", "graphs": {"g": {"nodes": {"n": node}}}}}, "of": "y", "wrt": wrt, "steps": 1, "dt": None, "is_smooth": True}
+
+
 # --------------------------------------------------------------------------- checking
 
 
@@ -414,7 +437,7 @@ def main():
     counts, n_found = dict.fromkeys(("derivatives", "Hessians", "kinks", "bits", "refused", "failing", "no forward", "no Hessian", "sources", "no source"), 0), 0
     warnings.simplefilter("ignore")
     for seed in range(asked.first, asked.first + asked.models):
-        made = Maker(seed).make() if seed % 2 == 0 else make_other(seed)
+        made = Maker(seed).make() if seed % 2 == 0 else make_call(seed) if seed % 4 == 1 else make_other(seed)
         found = check({**made, "seed": seed}, counts) if made else None
         if found:
             n_found += 1

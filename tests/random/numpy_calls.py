@@ -130,15 +130,18 @@ class Draw:
 
     def __init__(self, rng):
         self.rng, self.arrays = rng, {}
+        self.reals = None  # of this type are all reals, which are then none of the numbers where functions have corners
         self.first = None  # the array that others go with
         self.items = 0  # of a list
 
     def array(self, shape, dtype=None, special=0.05):
         rng = self.rng
         dtype = dtype or rng.choice(DTYPES)
-        n = int(np.prod(shape))
+        dtype, n = self.reals if self.reals and dtype.startswith("float") else dtype, int(np.prod(shape))
         if dtype == "bool":
             data = [rng.random() < 0.5 for _ in range(n)]
+        elif dtype == self.reals:
+            data = [rng.uniform(-3, 3) for _ in range(n)]
         elif dtype.startswith("float"):
             data = [rng.choice([float("nan"), float("inf"), -0.0]) if rng.random() < special else round(rng.uniform(-3, 3), rng.choice([0, 1, 2])) for _ in range(n)]
         else:
@@ -374,8 +377,6 @@ def call(draw):
         by_name += [f"{formal}={value}" for formal, value in rest]
         rng.shuffle(by_name)
         rest = []
-    if made[0][0] not in (None, made[0][1]) and False:
-        first = f"{made[0][0]}={first}"
     arguments = ", ".join([value for _, value in rest] + places + by_name)
     if name in METHODS and first.isidentifier() and rng.random() < 0.3:
         return f"{first}.{name}({arguments})"
