@@ -102,6 +102,11 @@ def _typed(array: np.ndarray) -> dict[str, Any]:
     return {"type": name, "shape": list(array.shape), "data": array.ravel().tolist()}
 
 
+def _says_itself(array: np.ndarray) -> bool:
+    """Whether lists of its elements say its shape, and, where there are none, its type."""
+    return array.size > 0 or (array.dtype == np.float64 and np.shape(array.tolist()) == array.shape)
+
+
 def _plain(value: Any) -> Any:
     """What a dict of a model may hold besides JSON's own."""
     if isinstance(value, np.generic):
@@ -109,7 +114,7 @@ def _plain(value: Any) -> Any:
         return _typed(np.asarray(value)) if isinstance(item, np.generic) else item
     if hasattr(value, "__array__"):
         array = unmasked(value) if isinstance(value, np.ndarray) else as_array(value)
-        if array.dtype.kind in "bifUO" and array.dtype.itemsize == np.dtype(array.dtype.type).itemsize and array.size:
+        if array.dtype.kind in "bifUO" and array.dtype.itemsize == np.dtype(array.dtype.type).itemsize and _says_itself(array):
             return array.tolist()
         return _typed(array)
     if hasattr(value, "to_dict"):

@@ -159,6 +159,13 @@ def test_every_example_runs(examples):
 # ---------------------------------------------------------------- parameters
 
 
+@pytest.mark.parametrize("value", [[], [1.0], np.zeros(0), np.ones(1), np.zeros((2, 0))])
+def test_parameters_that_are_set_have_no_declared_type_as_in_a_file(value):
+    node = {"parameters": {"s": {"value": [2.0]}}, "output_ports": {"y": {"value": "s + numpy.float32(0.5)"}}}
+    result = mdf_c.run(model_of(node), parameters={"n.s": value}).outputs["n"]["y"]
+    assert result.dtype == np.float32 and result.shape == np.shape(value)
+
+
 def test_parameters_of_one_run(examples):
     """A value given for a run is the file's; of NumPy's types only those of plain numbers are."""
     path = examples / "cooling.yaml"
