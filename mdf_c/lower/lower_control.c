@@ -167,7 +167,8 @@ static bool lower_either(struct lowering *lowering, struct scope *scope, const s
     if (!lowering_take_back(lowering, &attempt)) {
         return false;
     }
-    if ((lowering->is_for_source && !lowering_is_example_true(lowering, branches->condition)) || !lower_taken(lowering, scope, source, branches->condition)) {
+    if ((lowering->is_for_source && !lowering_is_example_true(lowering, branches->condition)) ||
+        !lower_taken(lowering, scope, source, branches->condition)) {
         lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
         return false;
     }

@@ -42,7 +42,8 @@ static bool make_room(struct assembler *assembler)
     if (assembler->n_bytes > LARGEST_CODE) {
         assembler->failed = true;
     }
-    assembler->bytes = assembler_grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + LONGEST_INSTRUCTION, 1);
+    assembler->bytes =
+        assembler_grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + LONGEST_INSTRUCTION, 1);
     return !assembler->failed;
 }
 
@@ -127,7 +128,7 @@ struct machine_operand constant_words_operand(struct assembler *assembler, const
     }
     operand.label = new_label(assembler);
     assembler->constants = assembler_grow(assembler, assembler->constants, &assembler->constant_capacity, assembler->n_constants,
-                                sizeof *assembler->constants);
+                                          sizeof *assembler->constants);
     if (!assembler->failed) {
         constant = &assembler->constants[assembler->n_constants++];
         *constant = (struct machine_constant){{words[0], words[1], words[2], words[3]}, operand.label};
@@ -278,7 +279,8 @@ static void put_opcode(struct assembler *assembler, unsigned code)
 void assemble_general(struct assembler *assembler, unsigned code, unsigned size, uint8_t number, struct machine_operand operand)
 {
     if (make_room(assembler)) {
-        put_prefix(assembler, size, number, &operand, code == GENERAL_LOAD_BYTE || code == GENERAL_SIGN_BYTE || code == GENERAL_COMPARE_BYTE);
+        put_prefix(assembler, size, number, &operand,
+                   code == GENERAL_LOAD_BYTE || code == GENERAL_SIGN_BYTE || code == GENERAL_COMPARE_BYTE);
         put_opcode(assembler, code);
         put_operand(assembler, number, &operand, 0, true);
     }
@@ -418,8 +420,8 @@ void assemble_move_address(struct assembler *assembler, uint8_t number, const vo
         assemble_move_number(assembler, number, 0);
         return;
     }
-    assembler->addresses =
-        assembler_grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses, sizeof *assembler->addresses);
+    assembler->addresses = assembler_grow(assembler, assembler->addresses, &assembler->address_capacity, assembler->n_addresses,
+                                          sizeof *assembler->addresses);
     if (!make_room(assembler)) {
         return;
     }
@@ -501,7 +503,8 @@ static bool is_of_longs(unsigned code)
 
 static bool is_of_ints(unsigned code)
 {
-    return (code & VECTOR_IS_WIDE_SET) != 0 || code == VECTOR_ADD_INTS || code == VECTOR_SUBTRACT_INTS || code == VECTOR_SHIFT_INTS;
+    return (code & VECTOR_IS_WIDE_SET) != 0 || code == VECTOR_ADD_INTS || code == VECTOR_SUBTRACT_INTS ||
+           code == VECTOR_SHIFT_INTS;
 }
 
 /* Whether the form of 64 bytes says that elements have 8. */
@@ -526,24 +529,26 @@ static void put_widest(struct assembler *assembler, unsigned code, unsigned size
     put(assembler, (target > 7 ? 0u : 0x80u) | (has_upper_index(&operand) ? 0u : 0x40u) |
                        (has_upper_base(&operand) ? 0u : 0x20u) | 0x10u | table);
     put(assembler, w | (~first & 15u) << 3 | 4u | prefix);
-    put(assembler, length | (is_spread ? 0x18u : 0x08u) | ((code & VECTOR_IS_ZEROED) != 0 ? 0x80u : 0u) | ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
+    put(assembler, length | (is_spread ? 0x18u : 0x08u) | ((code & VECTOR_IS_ZEROED) != 0 ? 0x80u : 0u) |
+                       ((code & VECTOR_IS_MASKED) != 0 ? VECTOR_MASK : 0u));
     put(assembler, code & 0xFF);
     put_operand(assembler, target, &operand, n_behind, false);
 }
 
-/* An instruction one of whose operands is that register, which it may write: VECTOR_MASK and its vector are no longer the same. It
- * is the first one, but of a few. */
+/* An instruction one of whose operands is that register, which it may write: VECTOR_MASK and its vector are no longer the same.
+ * It is the first one, but of a few. */
 static void forget_mask(struct assembler *assembler, unsigned code, unsigned size, uint8_t target, uint8_t first,
                         const struct machine_operand *second)
 {
     bool is_second = code == VECTOR_UPPER_HALF || code == VECTOR_UPPER_32 || code == VECTOR_NARROW_INTS_8 ||
                      code == VECTOR_BYTES_OF_INTS || code == VECTOR_SHORTS_OF_INTS || code == VECTOR_BYTES_OF_SHORTS;
 
-    bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_SHIFT_SHORTS || code == VECTOR_ROTATE_INTS ||
-                    code == VECTOR_ROTATE_INTS_8;
+    bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_SHIFT_SHORTS ||
+                    code == VECTOR_ROTATE_INTS || code == VECTOR_ROTATE_INTS_8;
 
     target = is_shift ? first : target;
-    if (code == VECTOR_MASK_OF_GENERAL || target == assembler->mask_of || ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && target == VECTOR_MASK) ||
+    if (code == VECTOR_MASK_OF_GENERAL || target == assembler->mask_of ||
+        ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && target == VECTOR_MASK) ||
         (is_second && second->kind == IN_REGISTER && second->number == assembler->mask_of)) {
         assembler->mask_bytes = 0;
     }

@@ -431,7 +431,7 @@ Test(compile, what_grows_is_refused_where_it_has_no_form)
 Test(compile, other_runs_of_changing_shapes_are_refused)
 {
     static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]",
-                                        "[{\"side\": true}, {\"side\": false}]"},
+                                         "[{\"side\": true}, {\"side\": false}]"},
                              *const nodes[] = {"node 'beams': types, shapes, or", "node 'until': types, shapes, or",
                                                "node 'either': types, shapes, or"};
     char *output = compile_new_output();

@@ -373,8 +373,7 @@ mdf_lowered_id build_put(struct build *build, struct mdf_lowered_region *region,
 
     op.dtype = value_of(build, whole)->form.dtype;
     op.of.put = allocate(build, 1, sizeof *op.of.put);
-    *op.of.put = (struct mdf_lowered_put){
-        .n_indices = 1, .steps = {1}, .limits = {(int64_t)value_of(build, whole)->form.length}};
+    *op.of.put = (struct mdf_lowered_put){.n_indices = 1, .steps = {1}, .limits = {(int64_t)value_of(build, whole)->form.length}};
     return add_element_op(build, region, op, (mdf_dtype)op.dtype);
 }
 

@@ -60,13 +60,15 @@ static double lowest(mdf_dtype dtype)
 static mdf_lowered_id divide(struct widening *widening, struct mdf_lowered_op op)
 {
     mdf_dtype dtype = (mdf_dtype)op.dtype;
-    mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], widening_constant(widening, dtype, 0)),
+    mdf_lowered_id bad =
+                       widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], widening_constant(widening, dtype, 0)),
                    both;
 
     if (op.code == MDF_LOWERED_FLOOR_QUOTIENT) {
         both = widening_and(
             widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[1], widening_constant(widening, dtype, -1)),
-            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0], widening_constant(widening, dtype, lowest(dtype))));
+            widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op.in[0],
+                                 widening_constant(widening, dtype, lowest(dtype))));
         bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, both);
     }
     if (!trap(widening, bad)) {
@@ -103,9 +105,9 @@ static mdf_lowered_id is_bad_shift(struct widening *widening, const struct mdf_l
     const mdf_dtype dtype = MDF_DTYPE_INT64;
     mdf_lowered_id back = widening_compute_two(widening, MDF_LOWERED_SHIFT_RIGHT, dtype, result, op->in[1]);
     mdf_lowered_id bad = widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, dtype, back, op->in[0]);
-    mdf_lowered_id is_last =
-        widening_and(widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op->in[1], widening_constant(widening, dtype, 63)),
-                     widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, dtype, op->in[0], zero));
+    mdf_lowered_id is_last = widening_and(
+        widening, widening_compute_two(widening, MDF_LOWERED_EQUAL, dtype, op->in[1], widening_constant(widening, dtype, 63)),
+        widening_compute_two(widening, MDF_LOWERED_NOT_EQUAL, dtype, op->in[0], zero));
 
     bad = widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad, is_last);
     return widening_compute_two(widening, MDF_LOWERED_OR, MDF_DTYPE_BOOL, bad,
@@ -155,7 +157,8 @@ static mdf_lowered_id cast_to_whole(struct widening *widening, struct mdf_lowere
 {
     mdf_dtype from = (mdf_dtype)op.dtype;
     double limit = to == MDF_DTYPE_UINT64 ? -2 * lowest(to) : -lowest(to);
-    mdf_lowered_id fits = widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], widening_constant(widening, from, limit));
+    mdf_lowered_id fits =
+        widening_compute_two(widening, MDF_LOWERED_LESS, from, op.in[0], widening_constant(widening, from, limit));
     bool is_exact = to != MDF_DTYPE_INT32 || from == MDF_DTYPE_FLOAT32; /* no number between the lowest and the next below it */
 
     fits = widening_and(widening, fits,
