@@ -19,7 +19,7 @@ const struct mdf_defined_function *mdf_defined_function(const char *name)
 
     for (i = 0; families[i] != NULL; i++) {
         for (function = families[i]; function->name != NULL; function++) {
-            if (strcmp(function->name, name) == 0) {
+            if (function->name[0] == name[0] && strcmp(function->name, name) == 0) {
                 return function;
             }
         }

@@ -9,31 +9,21 @@
 
 #include <string.h>
 
-#define MDF_OPERATOR_TABLE(table) extern const struct mdf_operator table[];
+#define MDF_OPERATOR_TABLE(table, family) extern const struct mdf_operator table[];
 #include "build/generated/operator_tables.inc"
 #undef MDF_OPERATOR_TABLE
 
-static const struct table {
-    const char *name;
-    const struct mdf_operator *rows;
-} tables[] = {
-#define MDF_OPERATOR_TABLE(table) {#table, table},
-#include "build/generated/operator_tables.inc"
-#undef MDF_OPERATOR_TABLE
-    {NULL, NULL}};
-
-/* What the rows of a table are, by its name. */
+/* What the rows of a table are. */
 enum family { FAMILY_ONNX, FAMILY_FUNCTION, FAMILY_ATTRIBUTE };
 
-static enum family family_of(const struct table *table)
-{
-    static const char python[] = "mdf_operators_python_";
-
-    if (strncmp(table->name, python, sizeof python - 1) != 0) {
-        return FAMILY_ONNX;
-    }
-    return strcmp(table->name + sizeof python - 1, "attribute") == 0 ? FAMILY_ATTRIBUTE : FAMILY_FUNCTION;
-}
+static const struct table {
+    enum family family;
+    const struct mdf_operator *rows;
+} tables[] = {
+#define MDF_OPERATOR_TABLE(table, family) {FAMILY_##family, table},
+#include "build/generated/operator_tables.inc"
+#undef MDF_OPERATOR_TABLE
+    {FAMILY_ONNX, NULL}};
 
 /* "sum" of "numpy.sum". */
 static const char *last_component(const char *name)
@@ -49,10 +39,8 @@ const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_versio
     const struct mdf_operator *row;
 
     for (table = tables; table->rows != NULL; table++) {
-        bool is_onnx = family_of(table) == FAMILY_ONNX;
-
-        for (row = table->rows; is_onnx && row->name != NULL; row++) {
-            if (row->since <= schema_version && schema_version <= row->until && row->name[0] == name[0] &&
+        for (row = table->rows; table->family == FAMILY_ONNX && row->name != NULL; row++) {
+            if (row->name[0] == name[0] && row->since <= schema_version && schema_version <= row->until &&
                 strcmp(row->name, name) == 0) {
                 return row;
             }
@@ -68,7 +56,7 @@ static const struct mdf_operator *find_python(enum family family, const char *na
     const struct mdf_operator *row;
 
     for (table = tables; table->rows != NULL; table++) {
-        for (row = table->rows; family_of(table) == family && row->name != NULL; row++) {
+        for (row = table->rows; table->family == family && row->name != NULL; row++) {
             if ((row->flags & flags) == flags && strcmp(whole ? row->name : last_component(row->name), name) == 0) {
                 return row;
             }
@@ -109,7 +97,7 @@ const struct mdf_operator *mdf_operator_called(const char *name)
     const struct table *table;
 
     for (table = tables; found == NULL && table->rows != NULL; table++) {
-        for (row = table->rows; found == NULL && family_of(table) == FAMILY_FUNCTION && row->name != NULL; row++) {
+        for (row = table->rows; found == NULL && table->family == FAMILY_FUNCTION && row->name != NULL; row++) {
             found = is_called(row, name) ? row : NULL;
         }
     }
@@ -123,7 +111,7 @@ static void offer(enum family family, unsigned flags, struct mdf_nearest *neares
     const struct mdf_operator *row;
 
     for (table = tables; table->rows != NULL; table++) {
-        for (row = table->rows; family_of(table) == family && row->name != NULL; row++) {
+        for (row = table->rows; table->family == family && row->name != NULL; row++) {
             if ((row->flags & flags) == flags) {
                 mdf_nearest_offer(nearest, flags & MDF_OPERATOR_METHOD ? last_component(row->name) : row->name);
             }
@@ -152,7 +140,7 @@ const struct mdf_operator *mdf_operator_python_at(size_t i)
     const struct mdf_operator *row;
 
     for (table = tables; table->rows != NULL; table++) {
-        for (row = table->rows; family_of(table) != FAMILY_ONNX && row->name != NULL; row++) {
+        for (row = table->rows; table->family != FAMILY_ONNX && row->name != NULL; row++) {
             if (i-- == 0) {
                 return row;
             }

@@ -358,7 +358,7 @@ const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key
         return find_in_order(node, key);
     }
     for (i = 0; i < node->as.object.n; i++) {
-        if (strcmp(node->as.object.entries[i].key, key) == 0) {
+        if (node->as.object.entries[i].key[0] == key[0] && strcmp(node->as.object.entries[i].key, key) == 0) {
             return &node->as.object.entries[i].value;
         }
     }

@@ -341,7 +341,7 @@ static mdf_status read_field(struct mdf_reader *reader, const struct mdf_node *n
 
 static const struct field *find_field(const struct field *fields, const char *name)
 {
-    for (; fields->name != NULL && strcmp(fields->name, name) != 0; fields++) {
+    for (; fields->name != NULL && (fields->name[0] != name[0] || strcmp(fields->name, name) != 0); fields++) {
     }
     return fields->name != NULL ? fields : NULL;
 }

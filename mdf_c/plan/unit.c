@@ -103,9 +103,17 @@ static bool add_origin(struct compiler *compiler, const struct mdf_origin *origi
     return true;
 }
 
+/* The name of a file, kept: nearly all origins have that of the one before. */
+static const char *keep_file(struct compiler *compiler, const char *file)
+{
+    const struct mdf_origin *last = compiler->n_origins > 0 ? &compiler->origins[compiler->n_origins - 1] : NULL;
+
+    return last != NULL && strcmp(last->file, file) == 0 ? last->file : mdf_arena_text(compiler->arena, file, strlen(file));
+}
+
 static void set_origin(struct compiler *compiler, const struct mdf_node *node)
 {
-    struct mdf_origin origin = {mdf_node_file(compiler->model->document, node), 0, 0, NULL};
+    struct mdf_origin origin = {keep_file(compiler, mdf_node_file(compiler->model->document, node)), 0, 0, NULL};
 
     compiler->at = node;
     compiler->text = NULL;
@@ -113,7 +121,6 @@ static void set_origin(struct compiler *compiler, const struct mdf_node *node)
         origin.line = (int)node->line;
         origin.column = (int)node->column;
     }
-    origin.file = mdf_arena_text(compiler->arena, origin.file, strlen(origin.file));
     origin.path = mdf_arena_text(compiler->arena, compiler->path, strlen(compiler->path));
     if (origin.path != NULL && origin.file != NULL && add_origin(compiler, &origin)) {
         compiler->origin = (uint32_t)(compiler->n_origins - 1);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MDF_OPERATOR_TABLE(table) extern const struct mdf_operator table[];
+#define MDF_OPERATOR_TABLE(table, family) extern const struct mdf_operator table[];
 #include "build/generated/operator_tables.inc"
 #undef MDF_OPERATOR_TABLE
 
@@ -15,7 +15,7 @@ static const struct {
     const char *name;
     const struct mdf_operator *rows;
 } tables[] = {
-#define MDF_OPERATOR_TABLE(table) {#table, table},
+#define MDF_OPERATOR_TABLE(table, family) {#table, table},
 #include "build/generated/operator_tables.inc"
 #undef MDF_OPERATOR_TABLE
 };
