@@ -595,8 +595,8 @@ static void shift_lanes(struct packed *packed, enum vector_shift shift, uint8_t 
                         ? VECTOR_ROTATE_INTS_8
                         : packed_of_lanes(packed, 0, VECTOR_SHIFT_SHORTS, VECTOR_SHIFT_INTS, VECTOR_SHIFT_INTS_8);
 
-    assemble_vector_with_number(packed->assembler, code, packed_register_size(packed, width), shift, target, in_register(source),
-                                (uint8_t)n_bits);
+    assemble_vector_with_number(packed->assembler, code, packed_register_size(packed, width), (uint8_t)shift, target,
+                                in_register(source), (uint8_t)n_bits);
 }
 
 /* The op's first operand and a constant, or two registers, by the instruction for lanes. */

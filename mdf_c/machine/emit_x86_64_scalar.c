@@ -1,4 +1,5 @@
 /* emit_x86_64_scalar.c - see emit_x86_64.h. Ops on scalars: those of reals, casts, choice among all others. */
+#include "mdf_c/base/processor.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/machine/emit_x86_64.h"
@@ -384,7 +385,9 @@ static void cast_to_real(struct emission *emission, const struct mdf_lowered_op 
         assemble_general(assembler, GENERAL_LOAD, 4, RAX, in_register(number));
         number = RAX;
     }
-    if (is_natural) {
+    if (is_natural && mdf_has_avx512()) {
+        code = is_float ? VECTOR_FLOAT_OF_NATURAL_8 : VECTOR_DOUBLE_OF_NATURAL_8;
+    } else if (is_natural) {
         assemble_move(assembler, RAX, number);
         number = RAX;
         assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
