@@ -29,12 +29,6 @@ static bool may_write_fold(const struct mdf_lowered_nest *nest, const struct mdf
              mdf_dtype_kind((mdf_dtype)fold->dtype) == 'f'));
 }
 
-static bool is_number_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL;
-}
-
 /* Whether a function of elements takes no longer than an operation or two, as it is written in C; else it is called for all
  * points at once. */
 static bool is_cheap(const struct lowering *lowering, const struct mdf_nest_step *step)
@@ -50,14 +44,14 @@ static bool may_write_step(const struct lowering *lowering, const struct mdf_low
 {
     switch ((enum mdf_nest_kind)step->kind) {
     case MDF_NEST_LOAD:
-        return is_number_type(step->dtype) && lowering->lowered->values[step->view.id].open_axes == 0;
+        return lowering_casts((mdf_dtype)step->dtype) && lowering->lowered->values[step->view.id].open_axes == 0;
     case MDF_NEST_ELEMENT:
-        return is_number_type(step->dtype) && is_number_type(step->operand_dtype) &&
+        return lowering_casts((mdf_dtype)step->dtype) && lowering_casts((mdf_dtype)step->operand_dtype) &&
                (step->code != MDF_LOWERED_ELEMENTS || mdf_nest_count(nest, 0, step->level) == 1 || is_cheap(lowering, step));
     case MDF_NEST_FOLD:
-        return is_number_type(step->dtype) && may_write_fold(nest, step);
+        return lowering_casts((mdf_dtype)step->dtype) && may_write_fold(nest, step);
     case MDF_NEST_STORE:
-        return is_number_type(step->dtype) && lowering->lowered->values[step->view.id].form.length <= SHORT_ARRAY_MOST;
+        return lowering_casts((mdf_dtype)step->dtype) && lowering->lowered->values[step->view.id].form.length <= SHORT_ARRAY_MOST;
     }
     return false;
 }
@@ -205,15 +199,13 @@ static bool write_store(const struct writing *writing, size_t point)
 static mdf_lowered_id constant_number(const struct writing *writing, double real, int64_t whole)
 {
     mdf_dtype dtype = (mdf_dtype)writing->step->dtype;
+    bool is_real = mdf_dtype_kind(dtype) == 'f';
     struct mdf_value constant = {0};
-    float narrow = (float)real;
-    int32_t narrow_whole = (int32_t)whole;
-    const void *data = dtype == MDF_DTYPE_FLOAT64   ? (const void *)&real
-                       : dtype == MDF_DTYPE_FLOAT32 ? (const void *)&narrow
-                       : dtype == MDF_DTYPE_INT32   ? (const void *)&narrow_whole
-                                                    : (const void *)&whole;
+    uint64_t element = 0;
 
-    mdf_value_borrow_tensor(writing->arrays->lowering->memory, &constant, dtype, MDF_STRENGTH_TYPED, 0, NULL, data);
+    mdf_convert_elements(dtype, &element, is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64, is_real ? (const void *)&real : &whole,
+                         1, false);
+    mdf_value_borrow_tensor(writing->arrays->lowering->memory, &constant, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
     return lowering_add_constant(writing->arrays->lowering, &constant, false);
 }
 
