@@ -30,7 +30,8 @@ static struct machine_test compare_operands(struct emission *emission, const str
     static const enum machine_condition of_naturals[] = {IF_EQUAL,          IF_NOT_EQUAL, IF_BELOW,
                                                          IF_BELOW_OR_EQUAL, IF_ABOVE,     IF_ABOVE_OR_EQUAL};
     bool is_signed = machine_is_signed(op->dtype) || !machine_is_whole(op->dtype);
-    struct machine_test test = {(is_signed ? conditions : of_naturals)[op->code - MDF_LOWERED_EQUAL], PARITY_ANY};
+    unsigned i = op->code - (unsigned)MDF_LOWERED_EQUAL;
+    struct machine_test test = {is_signed ? conditions[i] : of_naturals[i], PARITY_ANY};
     unsigned size = machine_whole_size(op->dtype);
     struct machine_operand second;
     int32_t number;
