@@ -648,7 +648,8 @@ static const struct mdf_setting reduce_table[] = {
     {"axes", MDF_SETTING_INTS, offsetof(struct reduce_settings, axes)},
     {NULL, MDF_SETTING_INT, 0}};
 
-/* Which axes are reduced; one that is given twice is, as ONNX Runtime has it. */
+/* Which axes are reduced; one that is given twice is, as ONNX Runtime has it, and a scalar has the first axis and the last one as well
+ * as none, as in PyTorch, whose operators of scalars are written so. */
 static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *keeps)
 {
     const struct reduce_settings *settings = call->settings;
@@ -666,6 +667,9 @@ static bool find_axes(struct mdf_call *call, size_t rank, bool *reduced, bool *k
     }
     *keeps = settings->keep_axes != 0;
     for (size_t i = 0; i < n; i++) {
+        if (rank == 0 && (axes[i] == 0 || axes[i] == -1)) {
+            continue;
+        }
         if (!mdf_call_axis(call, axes[i], rank, &axis)) {
             return false;
         }

@@ -397,6 +397,10 @@ def containers():
                  [value("i", T.INT64, []), value("c", T.BOOL, []), value("s")], [value("d", T.BOOL, []), value("t")])
     runs("loop_grows", model([node("Loop", ["m", "c", "x"], ["y"], body=body)], [value("m", T.INT64, []), value("c", T.BOOL, []), value("x")], [value("y")]),
          ({"m": np.int64(2), "c": np.bool_(True), "x": X}, {"y": np.tile(X, 4)}))
+    runs("reduce_scalar", model([node("ReduceMax", ["x", "axes"], ["y"], keepdims=1), node("ReduceSum", ["x", "axes"], ["z"], keepdims=0)],
+                                [value("x", T.FLOAT, []), value("axes", T.INT64)], [value("y"), value("z")], opset=18),
+         *(({"x": np.float32(-3.5), "axes": np.array([axis])}, {"y": np.float32(-3.5), "z": np.float32(-3.5)}) for axis in (0, -1)),
+         ({"x": np.float32(-3.5), "axes": np.array([1])}, "axis 1 is out of range"))
     runs("axes_named_as_numbers", model([node("Neg", ["x"], ["y"])], [value("x", T.FLOAT, ["0_1", "-1", "7"])], [value("y", T.FLOAT, ["1", "2", "3"])]),
          ({"x": X.reshape(3, 1, 1)}, {"y": -X.reshape(3, 1, 1)}))
     endless = node("Loop", ["", "", "x"], ["y"], body=body)
