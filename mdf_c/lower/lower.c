@@ -15,9 +15,9 @@
 /* A sequence of ONNX: it is no list that becomes an array. */
 static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
 {
-    const struct fact *fact = &lowering->facts[id];
+    const struct mdf_value *example = lowering_example(lowering, id);
 
-    return fact->is_sequence || ((fact->growth != NULL || fact->list != NULL) && fact->example.dtype != MDF_DTYPE_NONE);
+    return lowering->facts[id].is_sequence || (example->kind == MDF_KIND_LIST && example->dtype != MDF_DTYPE_NONE);
 }
 
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)

@@ -201,6 +201,9 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_heads.yaml --typed --trace -n 2",
         "tests/data/compile/grown_from_none.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
+        "tests/data/onnx/loop_pieces.onnx --typed -n 2 -i w=[[0.5,1.5],[-2,3],[4,-0.25],[6,1],[8,0.125],[0.75,11]] -i ends=[0,2,2,6] -i m=3",
+        "tests/data/onnx/loop_listed_pieces.onnx --typed -n 2 -i w=[[0.5,1.5],[-2,3],[4,-0.25],[6,1],[8,0.125],[0.75,11]] "
+        "-i ends=[0,2,2,6] -i m=3",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
         "tests/data/compile/rows_made_there.yaml --typed --trace -n 2",
         "tests/data/compile/beside.yaml -n 2",

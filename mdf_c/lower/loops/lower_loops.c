@@ -586,6 +586,16 @@ static bool may_become(const struct mdf_value *state, const struct mdf_value *ne
            (!keeps_shape || has_shape);
 }
 
+/* Whether a state that began as a sequence of no items has some now, as `id`: from here on it is its rows. */
+static bool becomes_rows(const struct loop *loop, size_t i, mdf_lowered_id id)
+{
+    const struct lowering *lowering = loop->lowering;
+    const struct mdf_value *state = lowering_example(lowering, loop->initial[i]), *next = lowering_example(lowering, id);
+
+    return lowering->is_for_source && state->kind == MDF_KIND_LIST && state->length == 0 && lowering->facts[id].is_sequence &&
+           state->dtype == next->dtype;
+}
+
 bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size_t first_yield, bool keeps_shapes)
 {
     size_t n_stacks = inner->code->n_yields - first_yield - n_states, i;
@@ -597,13 +607,16 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
     for (i = 0; i < n_states + n_stacks; i++) {
         mdf_lowered_id id = lowering_value_of(loop->lowering, inner, inner->code->yields[first_yield + i]);
 
-        if (id != MDF_LOWERED_NONE && i < n_states && loop->is_sequence[i]) {
+        bool is_new = id != MDF_LOWERED_NONE && i < n_states && !loop->is_sequence[i] && becomes_rows(loop, i, id);
+
+        if (id != MDF_LOWERED_NONE && i < n_states && (loop->is_sequence[i] || is_new)) {
             id = lowering_find_rows(loop->lowering, id);
+            loop->is_sequence[i] = true;
         }
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
-        if (i < n_states &&
+        if (i < n_states && !is_new &&
             !may_become(lowering_example(loop->lowering, loop->initial[i]), lowering_example(loop->lowering, id), keeps_shapes)) {
             return false;
         }
