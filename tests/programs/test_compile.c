@@ -201,7 +201,8 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/grown_heads.yaml --typed --trace -n 2",
         "tests/data/compile/grown_from_none.yaml --typed --trace -n 2",
         "tests/data/compile/written_out.yaml --typed --trace -n 2",
-        "tests/data/onnx/loop_pieces.onnx --typed -n 2 -i w=[[0.5,1.5],[-2,3],[4,-0.25],[6,1],[8,0.125],[0.75,11]] -i ends=[0,2,2,6] -i m=3",
+        "tests/data/onnx/loop_pieces.onnx --typed -n 2 -i w=[[0.5,1.5],[-2,3],[4,-0.25],[6,1],[8,0.125],[0.75,11]] "
+        "-i ends=[0,2,2,6] -i m=3",
         "tests/data/onnx/loop_listed_pieces.onnx --typed -n 2 -i w=[[0.5,1.5],[-2,3],[4,-0.25],[6,1],[8,0.125],[0.75,11]] "
         "-i ends=[0,2,2,6] -i m=3",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",
@@ -426,29 +427,6 @@ Test(compile, what_grows_is_refused_where_it_has_no_form)
                      (int)i, "%s", output);
     }
     cr_expect(strstr(output, "has no form for any length; put functions of elements") != NULL, "%s", output);
-    free(output);
-}
-
-/* A Loop that is written out run by run runs as often as it did when it was compiled, and an If whose branches give arrays of
- * different shapes takes the same one. */
-Test(compile, other_runs_of_changing_shapes_are_refused)
-{
-    static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]",
-                                         "[{\"side\": true}, {\"side\": false}]"},
-                             *const nodes[] = {"node 'beams': types, shapes, or", "node 'until': types, shapes, or",
-                                               "node 'either': types, shapes, or"};
-    char *output = compile_new_output();
-    size_t i;
-
-    for (i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        compile_write_file("inputs.json", inputs[i]);
-        cr_expect_eq(compile_run(output,
-                                 "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/written_out.yaml "
-                                 "--inputs %s/inputs.json -n 2 2>&1",
-                                 compile_folder),
-                     1);
-        cr_expect(strstr(output, nodes[i]) != NULL, "%s", output);
-    }
     free(output);
 }
 

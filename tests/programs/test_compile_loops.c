@@ -322,3 +322,26 @@ Test(compile_loops, powers_past_64_bits_are_none)
                         "output_ports: {o: {value: (-2) ** p}}}}}}}",
                         62, "\"o\": 4611686018427387904", "a whole number past 64 bits (compiled)");
 }
+
+/* A Loop that is written out run by run runs as often as it did when it was compiled, and an If whose branches give arrays of
+ * different shapes takes the same one. */
+Test(compile_loops, other_runs_of_changing_shapes_are_refused)
+{
+    static const char *const inputs[] = {"[{\"n\": 4}, {\"n\": 3}]", "[{\"bound\": 6.0}, {\"bound\": 7.0}]",
+                                        "[{\"side\": true}, {\"side\": false}]"},
+                             *const nodes[] = {"node 'beams': types, shapes, or", "node 'until': types, shapes, or",
+                                               "node 'either': types, shapes, or"};
+    char *output = compile_new_output();
+    size_t i;
+
+    for (i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        compile_write_file("inputs.json", inputs[i]);
+        cr_expect_eq(compile_run(output,
+                                 "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile tests/data/compile/written_out.yaml "
+                                 "--inputs %s/inputs.json -n 2 2>&1",
+                                 compile_folder),
+                     1);
+        cr_expect(strstr(output, nodes[i]) != NULL, "%s", output);
+    }
+    free(output);
+}
