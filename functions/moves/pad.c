@@ -10,7 +10,6 @@
 #include "functions/moves/pad.h"
 #include "functions/moves/words.h"
 
-#include <math.h>
 #include <string.h>
 
 struct pad_settings {
@@ -307,7 +306,7 @@ static bool read_element(struct mdf_call *call, mdf_dtype dtype, char room[16], 
             return mdf_call_error(call, MDF_SHAPE, "the constant value must be one element of type %s", mdf_dtype_name(dtype));
         }
         *element = constant->data;
-    } else if (!isnan(settings->value) && dtype != MDF_DTYPE_STRING) {
+    } else if ((settings->pads.items != NULL || settings->paddings.items != NULL) && dtype != MDF_DTYPE_STRING) {
         mdf_convert_elements(dtype, room, MDF_DTYPE_FLOAT64, &settings->value, 1, false);
         *element = room;
     }

@@ -401,6 +401,8 @@ def containers():
                                 [value("x", T.FLOAT, []), value("axes", T.INT64)], [value("y"), value("z")], opset=18),
          *(({"x": np.float32(-3.5), "axes": np.array([axis])}, {"y": np.float32(-3.5), "z": np.float32(-3.5)}) for axis in (0, -1)),
          ({"x": np.float32(-3.5), "axes": np.array([1])}, "axis 1 is out of range"))
+    runs("pad_nan", model([node("Pad", ["x"], ["y"], pads=[1, 0], value=float("nan"))], [value("x")], [value("y")], opset=9),
+         ({"x": X}, {"y": np.float32([np.nan, 0, 1, 2])}))
     runs("axes_named_as_numbers", model([node("Neg", ["x"], ["y"])], [value("x", T.FLOAT, ["0_1", "-1", "7"])], [value("y", T.FLOAT, ["1", "2", "3"])]),
          ({"x": X.reshape(3, 1, 1)}, {"y": -X.reshape(3, 1, 1)}))
     endless = node("Loop", ["", "", "x"], ["y"], body=body)
