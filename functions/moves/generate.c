@@ -339,6 +339,24 @@ static bool triangle(struct mdf_call *call)
     return true;
 }
 
+static bool plan_triangle(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct triangle_settings *settings = call->settings;
+    const struct mdf_value *data = call->inputs[0], *k = call->n_inputs > 1 ? call->inputs[1] : NULL;
+
+    if (k == NULL || k->dtype != MDF_DTYPE_INT64 || k->length != 1 || data->rank < 2 || data->length == 0 ||
+        !mdf_routine_room(plan, 4, 0)) {
+        return false;
+    }
+    plan->function = "triangle";
+    plan->dtype = (mdf_dtype)data->dtype;
+    plan->whole[1] = mdf_value_shape(data)[data->rank - 2];
+    plan->whole[2] = mdf_value_shape(data)[data->rank - 1];
+    plan->whole[0] = (int64_t)data->length / plan->whole[2];
+    plan->whole[3] = settings->upper != 0;
+    return true;
+}
+
 const struct mdf_operator mdf_operators_generate[] = {
     {"Constant", 1, 99, constant, constant_table, sizeof(struct constant_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant},
@@ -352,5 +370,5 @@ const struct mdf_operator mdf_operators_generate[] = {
     {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_OF_SHAPE,
      .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_like},
     {"Trilu", 14, 99, triangle, triangle_table, sizeof(struct triangle_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1, .zeros = true), .infer = &mdf_rule_same},
+     .move = MDF_MOVE(1, .zeros = true), .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_triangle, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
