@@ -35,7 +35,8 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
         lowering->refusal = before_it; /* nobody may need it: of [x, [y, z]] some only take the items */
         return lowering_bind_any(lowering, scope, instruction->a, MDF_LOWERED_NONE);
     }
-    return lowering_bind(lowering, scope, instruction->a, id);
+    return instruction->opcode == MDF_OPCODE_COPY ? lowering_bind(lowering, scope, instruction->a, id)
+                                                  : lowering_bind_borrowed(lowering, scope, instruction->a, id);
 }
 
 bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,

@@ -49,17 +49,36 @@ static bool has_been_met(const struct lowering *lowering, const struct scope *sc
     return (scope->frame != NULL || lowering_find_at(scope, slot) != NULL) && is_there(lowering, scope, slot);
 }
 
-/* What stands in C for what a side does not compute, where nothing was before: zeros of the form of the other side's. Nobody
- * reads them but under the same condition as that side, as derivatives do; where the side has run here, what it left would be
- * there. */
-static mdf_lowered_id stand_in(struct lowering *lowering, struct scope *before, mdf_operand slot, mdf_lowered_id other)
+static bool is_borrowed(const struct scope *side, mdf_operand slot)
+{
+    const struct binding *binding = lowering_find_own(side, slot);
+
+    return binding != NULL && binding->is_borrowed;
+}
+
+/* Whether one side of a jump lets a slot borrow something, and the other does not meet it, nor has anything here: there it looks
+ * at what an earlier run had, which may be gone. */
+static bool is_left_over(const struct scope *before, const struct scope *side, const struct scope *other, mdf_operand slot)
+{
+    while (before->repetition != NULL && lowering_find_at(before, slot) == NULL) {
+        before = before->outer;
+    }
+    return is_borrowed(other, slot) && lowering_find_own(side, slot) == NULL && lowering_find_at(before, slot) == NULL;
+}
+
+/* What stands for what a side does not compute, in C where nothing was before, or where something is left over: zeros of the form
+ * of the other side's. Nobody reads them but under the same condition as that side, as derivatives do; where the side has run
+ * here, what it left would be there. */
+static mdf_lowered_id stand_in(struct lowering *lowering, struct scope *before, mdf_operand slot, mdf_lowered_id other,
+                               bool is_left_over)
 {
     const struct mdf_value *example = other == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, other);
     struct mdf_value zeros = {0};
     mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (!lowering->is_for_source || example == NULL || example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING ||
-        !lowering_is_plain(lowering, other) || has_been_met(lowering, before, slot)) {
+    if (example == NULL || example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING ||
+        !lowering_is_plain(lowering, other) ||
+        (!is_left_over && (!lowering->is_for_source || has_been_met(lowering, before, slot)))) {
         return MDF_LOWERED_NONE;
     }
     if (mdf_value_make_tensor(lowering->memory, &zeros, (mdf_dtype)example->dtype, example->rank, mdf_value_shape(example)) ==
@@ -137,19 +156,26 @@ static mdf_lowered_id merge_others(struct lowering *lowering, struct mdf_lowered
 }
 
 static bool merge_slot(struct lowering *lowering, struct scope *scope, const struct scope *then, const struct scope *otherwise,
-                       mdf_operand slot, struct mdf_lowered_if *branches)
+                       mdf_operand slot, bool of_jump, struct mdf_lowered_if *branches)
 {
-    mdf_lowered_id a = left_by(lowering, scope, then, slot), b = left_by(lowering, scope, otherwise, slot), out;
+    bool no_then = of_jump && is_left_over(scope, then, otherwise, slot),
+         no_otherwise = of_jump && is_left_over(scope, otherwise, then, slot);
+    mdf_lowered_id a = no_then ? MDF_LOWERED_NONE : left_by(lowering, scope, then, slot), out,
+                   b = no_otherwise ? MDF_LOWERED_NONE : left_by(lowering, scope, otherwise, slot);
 
-    a = a == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, b) : a;
-    b = b == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, a) : b;
+    a = a == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, b, no_then) : a;
+    b = b == MDF_LOWERED_NONE ? stand_in(lowering, scope, slot, a, no_otherwise) : b;
     out = a;
     if (!lowering_has_failed(lowering) && a != b) {
         out = a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE ? MDF_LOWERED_NONE
               : lowering_list_length(lowering, a) > 0        ? merge_lists(lowering, branches, a, b)
                                                              : merge_others(lowering, branches, a, b);
     }
-    return !lowering_has_failed(lowering) && lowering_bind_any_at(lowering, scope, slot, out);
+    if (lowering_has_failed(lowering) || !lowering_bind_any_at(lowering, scope, slot, out)) {
+        return false;
+    }
+    lowering_find_own(scope, slot)->is_borrowed |= is_borrowed(then, slot) || is_borrowed(otherwise, slot);
+    return true;
 }
 
 /* How many merges it takes, at most: one for each value, or for each item of a list. */
@@ -191,7 +217,7 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
             if (there != NULL && there->is_written) {
                 continue; /* merged already */
             }
-            if (!merge_slot(lowering, scope, then, otherwise, binding->operand, branches)) {
+            if (!merge_slot(lowering, scope, then, otherwise, binding->operand, true, branches)) {
                 return false;
             }
         }
@@ -292,7 +318,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
             continue;
         }
         if (is_own(owner, slot) ? !lowering_bind_any_at(lowering, scope, slot, MDF_LOWERED_NONE)
-                                : !merge_slot(lowering, scope, side, &otherwise, slot, branches)) {
+                                : !merge_slot(lowering, scope, side, &otherwise, slot, false, branches)) {
             return false;
         }
     }

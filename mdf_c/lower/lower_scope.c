@@ -168,6 +168,17 @@ bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand o
     return lowering_bind_at(lowering, scope, place_of(scope, operand), id);
 }
 
+bool lowering_bind_borrowed(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id)
+{
+    mdf_operand place = place_of(scope, operand);
+
+    if (!lowering_bind_at(lowering, scope, place, id)) {
+        return false;
+    }
+    lowering_find_own(scope, place)->is_borrowed = true;
+    return true;
+}
+
 /* ------------------------------------------------------------------ values of operands */
 
 static mdf_lowered_id find_value(struct lowering *lowering, struct scope *scope, mdf_operand place);

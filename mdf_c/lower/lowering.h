@@ -136,6 +136,7 @@ struct binding {
     mdf_operand operand; /* as numbered through all rooms; MDF_NO_OPERAND: free */
     mdf_lowered_id id;
     bool is_written, is_input; /* an input was read before it was written */
+    bool is_borrowed;          /* the slot looks at what another has, as long as that is there */
 };
 
 struct scope {
@@ -255,6 +256,8 @@ mdf_lowered_id lowering_any_value_of(struct lowering *lowering, struct scope *sc
 mdf_lowered_id lowering_either_value_at(struct lowering *lowering, struct scope *scope, mdf_operand place);
 mdf_lowered_id lowering_either_value_of(struct lowering *lowering, struct scope *scope, mdf_operand operand);
 bool lowering_bind(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
+/* The same of a slot that borrows it. */
+bool lowering_bind_borrowed(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 /* The same where `id` may be NONE: the slot has no value that can be read. */
 bool lowering_bind_any(struct lowering *lowering, struct scope *scope, mdf_operand operand, mdf_lowered_id id);
 bool lowering_bind_any_at(struct lowering *lowering, struct scope *scope, mdf_operand place, mdf_lowered_id id);

@@ -563,3 +563,22 @@ Test(explain, a_number_that_is_added_to_itself_is_no_mistake)
     cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
     engine_end(&engine);
 }
+
+/* What a side of a choice borrows, and the other does not meet, is not looked for where an earlier run has left it: that may be
+ * gone (the address sanitizer tells). */
+Test(explain, what_a_side_of_a_choice_borrowed_before_is_not_read)
+{
+    static const char model[] = MODEL(
+        "\"n\": {\"parameters\": {\"s\": {\"default_initial_value\": 0.5, \"value\": \"1 if s < s and s < 9 else 1.0 and s\"}, "
+        "\"both\": {\"value\": \"s, s\"}}, \"output_ports\": {\"y\": {\"value\": \"both[1]\"}}}");
+    static char text[TEXT_SIZE];
+    struct engine engine;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (int step = 0; step < 6; step++) {
+        cr_assert_eq(mdf_evaluate(engine.state, 1, &engine.error), MDF_OK, "%s", engine.error.message);
+    }
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect_null(strstr(text, "mistake in the engine"), "%s", text);
+    engine_end(&engine);
+}

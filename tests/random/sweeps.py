@@ -37,7 +37,8 @@ def _other(value, k):
     if isinstance(value, dict):
         data = value["data"]
         if len(data) == 1 and not value["type"].startswith("complex"):
-            return {**value, "data": [_other(data[0], k) if value["type"] in ("float32", "float64", "int32", "int64", "bool") else data[0]]}
+            is_usual = value["type"] in ("float32", "float64", "int32", "int64", "bool") and abs(data[0]) < 1 << 30  # and so none of the ends of its type
+            return {**value, "data": [_other(data[0], k) if is_usual else data[0]]}
         return {**value, "data": data[k % len(data):] + data[:k % len(data)] if data else data}
     if isinstance(value, list):
         whole = all(isinstance(x, int) for x in value)
