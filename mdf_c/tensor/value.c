@@ -444,12 +444,34 @@ static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_va
            (owned_alone(buffer) || buffer->n_owned == end_of_list(list));
 }
 
+/* Whether a value holds a buffer, at whatever depth; where it has more than `n_left` parts, it may. */
+static bool may_hold(const struct mdf_value *value, const struct mdf_buffer *buffer, size_t *n_left)
+{
+    size_t i;
+
+    if (value->kind != MDF_KIND_LIST && value->kind != MDF_KIND_DICT) {
+        return false;
+    }
+    if (value->buffer == buffer || *n_left == 0) {
+        return true;
+    }
+    for (i = 0; i < mdf_value_n_items(value); i++) {
+        *n_left -= *n_left > 0;
+        if (may_hold(&mdf_value_items(value)[i], buffer, n_left)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item)
 {
     struct mdf_value *items;
-    size_t end;
+    size_t end, n_parts_looked_at = 64;
 
-    if (!has_room_behind(memory, list) && !grow_list(memory, list)) {
+    /* A buffer that held itself would never be given back. */
+    if ((!has_room_behind(memory, list) || (!owned_alone(list->buffer) && may_hold(item, list->buffer, &n_parts_looked_at))) &&
+        !grow_list(memory, list)) {
         return false;
     }
     items = list->data;

@@ -222,3 +222,33 @@ Test(value, lists_and_arrays_side_by_side)
         }
     }
 }
+
+/* A list that is put behind what shares its items (s + [s]) is no item of itself, at whatever depth: it would never be given
+ * back. */
+Test(value, a_list_behind_its_own_items_is_given_back)
+{
+    for (int depth = 0; depth < 3; depth++) {
+        struct mdf_value list = {0}, longer = {0}, item = {0};
+        struct mdf_memory memory;
+
+        mdf_memory_init(&memory, NULL, 0);
+        cr_assert_not_null(mdf_value_make_list(&memory, &list, 0));
+        append_number(&memory, &list, 1); /* there is room for more now */
+        cr_assert(mdf_value_share(&memory, &longer, &list) && mdf_value_share(&memory, &item, &list));
+        for (int i = 0; i < depth; i++) {
+            struct mdf_value around = {0};
+            struct mdf_value *items = mdf_value_make_list(&memory, &around, 1);
+
+            cr_assert(items != NULL && mdf_value_share(&memory, &items[0], &item));
+            mdf_value_swap(&around, &item);
+            mdf_value_clear(&memory, &around);
+        }
+        cr_assert(mdf_value_append(&memory, &longer, &item));
+        cr_expect_eq(longer.length, 2);
+        mdf_value_clear(&memory, &item);
+        mdf_value_clear(&memory, &list);
+        mdf_value_clear(&memory, &longer);
+        cr_expect_eq(atomic_load(&memory.used_bytes), (size_t)0, "in %d lists: %zu bytes", depth,
+                     atomic_load(&memory.used_bytes));
+    }
+}
