@@ -45,9 +45,7 @@ def _other(value, k):
         return [_other(x if whole else float(x), k) for x in value]
     if isinstance(value, bool):
         return value != (k % 2 == 1)
-    if isinstance(value, int):
-        return value + k if value < 1000 else value - k  # of large ones there may be none above in the type
-    return value if k == 0 else 0.25 - value * k
+    return value if k == 0 else value + k if isinstance(value, int) else 0.25 - value * k
 
 
 def _array(value):
