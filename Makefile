@@ -127,7 +127,7 @@ $(addprefix $(BUILD)/objects/functions/,elements/vectors/vector_rows.o elements/
 
 # ---------------------------------------------------------------- targets
 
-.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-target check-failing preload check-random check-numpy check-derivatives check-against check-fuzz check-valgrind check-psyneulink check-fmu coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs print-programs force
+.PHONY: all deps demo test python-tests wheel check-wheel check-install bench check-asan check-ubsan check-tsan check-vectors check-target check-failing preload check-random check-numpy check-broken check-derivatives check-against check-fuzz check-valgrind check-psyneulink check-fmu coverage fuzz fuzzers fuzz-corpus node-tests layers install uninstall format lint clean help suites programs print-programs force
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -138,7 +138,7 @@ all: $(PROGRAMS) $(SCRIPTS) $(STATIC_LIBRARY) $(SHARED_LIBRARY)
 endif
 
 help:
-	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-target check-failing check-random check-numpy check-derivatives check-against check-fuzz check-valgrind check-psyneulink check-fmu check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
+	@echo "demo test all deps bench wheel check-asan check-ubsan check-tsan check-vectors check-target check-failing check-random check-numpy check-broken check-derivatives check-against check-fuzz check-valgrind check-psyneulink check-fmu check-install check-wheel coverage fuzz fuzz-corpus node-tests layers install uninstall format lint clean"
 
 deps:
 	@tools/install_dependencies.sh
@@ -266,6 +266,11 @@ check-random: $(BUILD)/random/run_ways $(if $(SANITIZE),,$(SHARED_LIBRARY) $(BUI
 # Random expressions, compared with Python and numpy.
 check-numpy: $(SHARED_LIBRARY)
 	@BUILD=$(BUILD) python3 tests/random/check_numpy.py --seeds $(or $(SEEDS),3000) --from $(or $(FROM),0) $(RANDOM_FLAGS)
+
+# Random models with mistakes in them, by a build for the address sanitizer.
+check-broken:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address $(BUILD)/asan/mdf-run
+	@BUILD=$(BUILD)/asan python3 tests/random/check_broken.py --seeds $(or $(SEEDS),1000) --from $(or $(FROM),0) $(RANDOM_FLAGS)
 
 # Derivatives of all operators, first and second, and of random models, against differences.
 check-derivatives: $(SHARED_LIBRARY)
