@@ -522,6 +522,21 @@ Test(explain, every_reason_has_words)
     }
 }
 
+/* After so many steps no form has been refused that the engine itself made. */
+static void expect_no_mistake(const char *model, uint64_t n_steps)
+{
+    static char text[TEXT_SIZE];
+    uint64_t n_done, n_recorded;
+    struct engine engine;
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    cr_assert_eq(mdf_evaluate_steps(engine.state, n_steps, 1, 1, 1, NULL, 0, &n_done, &n_recorded, &engine.error), MDF_OK, "%s",
+                 engine.error.message);
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
+    engine_end(&engine);
+}
+
 /* An index as int32 that fills an array, as one element of many: in the nest that is made of both, what is stored has all axes.
  */
 Test(explain, an_index_that_fills_an_array_is_no_mistake)
@@ -531,16 +546,8 @@ Test(explain, an_index_that_fills_an_array_is_no_mistake)
               "\"chosen\": {\"value\": \"numpy.where(below, 0, 0)\"}, \"first\": {\"value\": \"numpy.argmin(chosen, axis=0)\"}, "
               "\"s\": {\"default_initial_value\": \"0\", \"value\": \"numpy.broadcast_to(first, 2).astype(numpy.float32)\"}, "
               "\"kept\": {\"value\": \"below\"}}}");
-    static char text[TEXT_SIZE];
-    uint64_t n_done, n_recorded;
-    struct engine engine;
 
-    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
-    cr_assert_eq(mdf_evaluate_steps(engine.state, 600, 1, 1, 1, NULL, 0, &n_done, &n_recorded, &engine.error), MDF_OK, "%s",
-                 engine.error.message);
-    mdf_explain(engine.state, text, sizeof text);
-    cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
-    engine_end(&engine);
+    expect_no_mistake(model, 600);
 }
 
 /* Both numbers of a sum of two are one: what is added in float32 is then none of a number's own for each. */
@@ -552,16 +559,8 @@ Test(explain, a_number_that_is_added_to_itself_is_no_mistake)
               "\"both\": {\"function\": \"onnx::Expand\", \"args\": {\"input\": \"x\", \"shape\": \"[2, 8]\"}}, "
               "\"sum\": {\"function\": \"onnx::ReduceSum\", \"args\": {\"data\": \"both\", \"axes\": \"[0]\"}}}, "
               "\"output_ports\": {\"y\": {\"value\": \"sum\"}}}");
-    static char text[TEXT_SIZE];
-    struct engine engine;
 
-    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
-    for (int step = 0; step < 6; step++) {
-        cr_assert_eq(mdf_evaluate(engine.state, 1, &engine.error), MDF_OK, "%s", engine.error.message);
-    }
-    mdf_explain(engine.state, text, sizeof text);
-    cr_expect_null(strstr(text, "a mistake in the engine"), "%s", text);
-    engine_end(&engine);
+    expect_no_mistake(model, 6);
 }
 
 /* What a side of a choice borrows, and the other does not meet, is not looked for where an earlier run has left it: that may be
@@ -571,14 +570,6 @@ Test(explain, what_a_side_of_a_choice_borrowed_before_is_not_read)
     static const char model[] = MODEL(
         "\"n\": {\"parameters\": {\"s\": {\"default_initial_value\": 0.5, \"value\": \"1 if s < s and s < 9 else 1.0 and s\"}, "
         "\"both\": {\"value\": \"s, s\"}}, \"output_ports\": {\"y\": {\"value\": \"both[1]\"}}}");
-    static char text[TEXT_SIZE];
-    struct engine engine;
 
-    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
-    for (int step = 0; step < 6; step++) {
-        cr_assert_eq(mdf_evaluate(engine.state, 1, &engine.error), MDF_OK, "%s", engine.error.message);
-    }
-    mdf_explain(engine.state, text, sizeof text);
-    cr_expect_null(strstr(text, "mistake in the engine"), "%s", text);
-    engine_end(&engine);
+    expect_no_mistake(model, 6);
 }
