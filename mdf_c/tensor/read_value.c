@@ -183,7 +183,7 @@ bool mdf_value_has_keys(const mdf_value *value, const char *const *keys, size_t 
 {
     bool is_list = mdf_value_kind(value) == MDF_KIND_LIST, has_all = true;
     const struct mdf_value *objects = is_list ? mdf_value_items(value) : value;
-    size_t n_objects = is_list ? value->length : 1;
+    size_t n_objects = is_list ? value->length : value != NULL ? 1 : 0;
 
     for (size_t k = 0; k < n_objects && has_all; k++) {
         has_all = mdf_value_kind(&objects[k]) == MDF_KIND_DICT && objects[k].length == n && (keys != NULL || n == 0);
