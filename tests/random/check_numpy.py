@@ -29,7 +29,7 @@ def _has_no_number(arrays):
     return any(x.dtype.kind == "f" and not np.isfinite(x).all() for x in arrays if isinstance(x, np.ndarray))
 
 
-_LISTS_TAKE_TYPES = r"concatenate|append|array\(\[|stack|insert"
+_LISTS_TAKE_TYPES = r"concatenate|append|array\((sorted\()?\[|stack|insert"
 # Differences that are decided, or the other side's own: (pattern of the text, whether it counts, why).
 RULES = [
     (r"(quantile|percentile)\(", lambda arrays: True, "a number between two of float32 is of float64, one at their end is no whole number; where infinities are about, numpy's interpolation gives NaN at them too"),
