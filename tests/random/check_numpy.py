@@ -43,7 +43,7 @@ RULES = [
     (r"initial=-", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "a real number as one without sign"),
     (r"\*\* ?\(?[23i]", lambda arrays: any(getattr(x, "dtype", None) == bool for x in arrays), "truths ** 2 are int64 (docs/expressions.md)"),
 ]
-_SIGNS_OF_ZERO = re.compile(r"minimum|maximum|fmin|fmax|clip|min|max|median|round|nanp|sort|unique")  # which of 0 and -0 numpy's vectors take
+_SIGNS_OF_ZERO = re.compile(r"minimum|maximum|fmin|fmax|clip|min|max|median|round|nanp|sort|unique|dot|inner|matmul|einsum|@")  # which of 0 and -0 numpy's vectors take, and its library of products
 
 
 def rule(text, arrays):
