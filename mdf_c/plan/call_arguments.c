@@ -217,6 +217,21 @@ static bool place_beside(struct target *target, const struct mdf_operator *row, 
     return arguments->taken_in != MDF_NO_OPERAND;
 }
 
+/* Whether an argument is given by its name only. The functions of numpy that have such have `out` in front of them, which is none
+ * here: what is given by place would be taken for another argument. */
+static bool is_by_name(const struct call_formals *formals, size_t at)
+{
+    bool is_behind = false;
+
+    for (size_t i = 0; i <= at; i++) {
+        const struct call_formal *formal = &formals->items[i];
+
+        is_behind = is_behind || (formal->length == 4 && strncmp(formal->name, "ddof", 4) == 0) ||
+                    (formal->allowed != NULL && (formal->allowed[0] == '>' || formal->allowed[0] == '?'));
+    }
+    return is_behind;
+}
+
 static mdf_operand compile_argument(struct target *target, const struct mdf_operator *row, const struct mdf_expression *given)
 {
     mdf_operand operand = compile_tree(target, given, MDF_NO_OPERAND);
@@ -247,6 +262,12 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
         bool done = false;
         mdf_operand operand;
 
+        if (keyword == NULL && at < formals->n && given->kind != MDF_EXPRESSION_NONE && is_by_name(formals, at)) {
+            compile_error(target->compiler, MDF_TYPE, "%s takes '%.*s' by its name only: %.*s=...", row->name,
+                          (int)formals->items[at].length, formals->items[at].name, (int)formals->items[at].length,
+                          formals->items[at].name);
+            return false;
+        }
         if (at < formals->n && (keyword != NULL || !follows_rest(formals, at)) &&
             !place_beside(target, row, &formals->items[at], given, arguments, &done)) {
             return false;
