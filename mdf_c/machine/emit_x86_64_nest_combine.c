@@ -77,6 +77,11 @@ static void put_together(struct nest_code *code, struct nest_block *block, size_
     }
 }
 
+static bool may_join(const struct nest_code *code, const struct nest_node *node)
+{
+    return nest_gathers(code, node) && !node->is_overwritten && node->loaded_with == NO_NODE;
+}
+
 /* Finds loads by the indices of node `i`, from tables of the same size. */
 static size_t find_gathers(const struct nest_code *code, const struct nest_block *block, uint32_t i, uint32_t *found)
 {
@@ -87,7 +92,7 @@ static size_t find_gathers(const struct nest_code *code, const struct nest_block
     for (k = 0; k < block->n_nodes && n < MOST_TOGETHER; k++) {
         const struct nest_node *node = &code->nodes[block->nodes[k]];
 
-        if (nest_gathers(code, node) && node->loaded_with == NO_NODE && !node->is_overwritten && node->in[0] == first->in[0] &&
+        if (may_join(code, node) && node->in[0] == first->in[0] &&
             code->nest->steps[node->step].view.at_limit == view->at_limit &&
             code->nest->steps[node->step].view.at_stride == view->at_stride &&
             mdf_dtype_size((mdf_dtype)node->dtype) == mdf_dtype_size((mdf_dtype)first->dtype)) {
@@ -103,11 +108,7 @@ static void join_gathers(struct nest_code *code, struct nest_block *block)
     size_t at, n;
 
     for (at = 0; at < block->n_nodes; at++) {
-        const struct nest_node *node = &code->nodes[block->nodes[at]];
-
-        n = nest_gathers(code, node) && node->loaded_with == NO_NODE && !node->is_overwritten
-                ? find_gathers(code, block, block->nodes[at], found)
-                : 0;
+        n = may_join(code, &code->nodes[block->nodes[at]]) ? find_gathers(code, block, block->nodes[at], found) : 0;
         if (n > 1) {
             put_together(code, block, at, n, found);
         }
