@@ -3,8 +3,7 @@
 #include "functions/ddm/ddm.h"
 #include "functions/kernel/defined_function.h"
 #include "functions/psyneulink/psyneulink.h"
-
-#include <string.h>
+#include "mdf_c/base/text.h"
 
 static const struct mdf_defined_function *const families[] = {mdf_actr_functions,           mdf_ddm_functions,
                                                               mdf_psyneulink_integrators,   mdf_psyneulink_transfers,
@@ -19,7 +18,7 @@ const struct mdf_defined_function *mdf_defined_function(const char *name)
 
     for (i = 0; families[i] != NULL; i++) {
         for (function = families[i]; function->name != NULL; function++) {
-            if (function->name[0] == name[0] && strcmp(function->name, name) == 0) {
+            if (mdf_text_is(function->name, name)) {
                 return function;
             }
         }

@@ -6,6 +6,7 @@
 
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/move.h"
+#include "mdf_c/base/text.h"
 
 #include <string.h>
 
@@ -40,8 +41,7 @@ const struct mdf_operator *mdf_operator_onnx(const char *name, int schema_versio
 
     for (table = tables; table->rows != NULL; table++) {
         for (row = table->rows; table->family == FAMILY_ONNX && row->name != NULL; row++) {
-            if (row->name[0] == name[0] && row->since <= schema_version && schema_version <= row->until &&
-                strcmp(row->name, name) == 0) {
+            if (mdf_text_is(row->name, name) && row->since <= schema_version && schema_version <= row->until) {
                 return row;
             }
         }

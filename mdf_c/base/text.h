@@ -6,6 +6,14 @@
 #include "mdf_c/base/printf_like.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Whether texts are the same: of many names that are compared with one, most differ in the first letter. */
+static inline bool mdf_text_is(const char *text, const char *name)
+{
+    return text[0] == name[0] && strcmp(text, name) == 0;
+}
 
 /* A text under construction. A failed append sets `failed` and makes later ones do nothing: check once at the end. */
 struct mdf_text {

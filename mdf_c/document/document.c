@@ -1,6 +1,7 @@
 /* document.c - see document.h: files in and out, and access to a tree. */
 #include "mdf_c/document/document.h"
 
+#include "mdf_c/base/text.h"
 #include "mdf_c/document/formats.h"
 #include "mdf_c/document/stream.h"
 #include "mdf_c/document/tree_builder.h"
@@ -358,7 +359,7 @@ const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key
         return find_in_order(node, key);
     }
     for (i = 0; i < node->as.object.n; i++) {
-        if (node->as.object.entries[i].key[0] == key[0] && strcmp(node->as.object.entries[i].key, key) == 0) {
+        if (mdf_text_is(node->as.object.entries[i].key, key)) {
             return &node->as.object.entries[i].value;
         }
     }

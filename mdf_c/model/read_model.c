@@ -1,4 +1,5 @@
 /* read_model.c - document to model. See model.h. Each class of MDF is a table of fields; one reader serves them all. */
+#include "mdf_c/base/text.h"
 #include "mdf_c/document/tree_builder.h"
 #include "mdf_c/model/reader.h"
 #include "schemas/onnx_schema.h"
@@ -341,7 +342,7 @@ static mdf_status read_field(struct mdf_reader *reader, const struct mdf_node *n
 
 static const struct field *find_field(const struct field *fields, const char *name)
 {
-    for (; fields->name != NULL && (fields->name[0] != name[0] || strcmp(fields->name, name) != 0); fields++) {
+    for (; fields->name != NULL && !mdf_text_is(fields->name, name); fields++) {
     }
     return fields->name != NULL ? fields : NULL;
 }
