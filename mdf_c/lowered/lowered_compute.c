@@ -7,7 +7,7 @@
 /* ------------------------------------------------------------------ cells */
 
 /* A cell's first bytes as a number of a type, and the other way round; writing is always possible. */
-#define CELL_FUNCTIONS(name, type)                              \
+#define CELL_FUNCTIONS(name, kind, type, ...)                   \
     static inline type read_##name(const uint64_t *cell)        \
     {                                                           \
         type value;                                             \
@@ -21,16 +21,21 @@
         return true;                                            \
     }
 
-CELL_FUNCTIONS(float32, float)
-CELL_FUNCTIONS(float64, double)
-CELL_FUNCTIONS(int8, int8_t)
-CELL_FUNCTIONS(int16, int16_t)
-CELL_FUNCTIONS(int32, int32_t)
-CELL_FUNCTIONS(int64, int64_t)
-CELL_FUNCTIONS(uint8, uint8_t)
-CELL_FUNCTIONS(uint16, uint16_t)
-CELL_FUNCTIONS(uint32, uint32_t)
-CELL_FUNCTIONS(uint64, uint64_t)
+/* X(type, its dtype, that of C, ...) of all but bool. */
+#define NUMBERS(X, ...)                      \
+    X(float32, FLOAT32, float, __VA_ARGS__)  \
+    X(float64, FLOAT64, double, __VA_ARGS__) \
+    X(int8, INT8, int8_t, __VA_ARGS__)       \
+    X(int16, INT16, int16_t, __VA_ARGS__)    \
+    X(int32, INT32, int32_t, __VA_ARGS__)    \
+    X(int64, INT64, int64_t, __VA_ARGS__)    \
+    X(uint8, UINT8, uint8_t, __VA_ARGS__)    \
+    X(uint16, UINT16, uint16_t, __VA_ARGS__) \
+    X(uint32, UINT32, uint32_t, __VA_ARGS__) \
+    X(uint64, UINT64, uint64_t, __VA_ARGS__)
+#define TYPES(X, ...) NUMBERS(X, __VA_ARGS__) X(bool, BOOL, bool, __VA_ARGS__)
+
+NUMBERS(CELL_FUNCTIONS, 0)
 
 static inline bool read_bool(const uint64_t *cell)
 {
@@ -167,28 +172,11 @@ bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint
         return true;
     }
     switch (dtype) {
-    case MDF_DTYPE_FLOAT32:
-        return compute_float32(code, operands[0], operands[1], result);
-    case MDF_DTYPE_FLOAT64:
-        return compute_float64(code, operands[0], operands[1], result);
-    case MDF_DTYPE_INT8:
-        return compute_int8(code, operands[0], operands[1], result);
-    case MDF_DTYPE_INT16:
-        return compute_int16(code, operands[0], operands[1], result);
-    case MDF_DTYPE_INT32:
-        return compute_int32(code, operands[0], operands[1], result);
-    case MDF_DTYPE_INT64:
-        return compute_int64(code, operands[0], operands[1], result);
-    case MDF_DTYPE_UINT8:
-        return compute_uint8(code, operands[0], operands[1], result);
-    case MDF_DTYPE_UINT16:
-        return compute_uint16(code, operands[0], operands[1], result);
-    case MDF_DTYPE_UINT32:
-        return compute_uint32(code, operands[0], operands[1], result);
-    case MDF_DTYPE_UINT64:
-        return compute_uint64(code, operands[0], operands[1], result);
-    case MDF_DTYPE_BOOL:
-        return compute_bool(code, operands[0], operands[1], result);
+#define COMPUTED(type, kind, c_type, ...) \
+    case MDF_DTYPE_##kind:                \
+        return compute_##type(code, operands[0], operands[1], result);
+        TYPES(COMPUTED, 0)
+#undef COMPUTED
     default:
         return false;
     }
@@ -196,35 +184,14 @@ bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint
 
 /* ------------------------------------------------------------------ a function for each code and type */
 
-#define SCALAR_FUNCTION(code, type, right)                                                    \
+#define SCALAR_FUNCTION(type, kind, c_type, code, right)                                      \
     static bool run_##code##_##type(uint64_t *cells, const struct mdf_lowered_op *op)         \
     {                                                                                         \
         return compute_##type(MDF_LOWERED_##code, &cells[op->in[0]], right, &cells[op->out]); \
     }
-#define SCALAR_FUNCTIONS(code, right)     \
-    SCALAR_FUNCTION(code, float32, right) \
-    SCALAR_FUNCTION(code, float64, right) \
-    SCALAR_FUNCTION(code, int8, right)    \
-    SCALAR_FUNCTION(code, int16, right)   \
-    SCALAR_FUNCTION(code, int32, right)   \
-    SCALAR_FUNCTION(code, int64, right)   \
-    SCALAR_FUNCTION(code, uint8, right)   \
-    SCALAR_FUNCTION(code, uint16, right)  \
-    SCALAR_FUNCTION(code, uint32, right)  \
-    SCALAR_FUNCTION(code, uint64, right)  \
-    SCALAR_FUNCTION(code, bool, right)
-#define ROW(code)                                                       \
-    [MDF_LOWERED_##code] = {[MDF_DTYPE_FLOAT32] = run_##code##_float32, \
-                            [MDF_DTYPE_FLOAT64] = run_##code##_float64, \
-                            [MDF_DTYPE_INT8] = run_##code##_int8,       \
-                            [MDF_DTYPE_INT16] = run_##code##_int16,     \
-                            [MDF_DTYPE_INT32] = run_##code##_int32,     \
-                            [MDF_DTYPE_INT64] = run_##code##_int64,     \
-                            [MDF_DTYPE_UINT8] = run_##code##_uint8,     \
-                            [MDF_DTYPE_UINT16] = run_##code##_uint16,   \
-                            [MDF_DTYPE_UINT32] = run_##code##_uint32,   \
-                            [MDF_DTYPE_UINT64] = run_##code##_uint64,   \
-                            [MDF_DTYPE_BOOL] = run_##code##_bool},
+#define SCALAR_FUNCTIONS(code, right) TYPES(SCALAR_FUNCTION, code, right)
+#define CELL(type, kind, c_type, code) [MDF_DTYPE_##kind] = run_##code##_##type,
+#define ROW(code) [MDF_LOWERED_##code] = {TYPES(CELL, code)},
 
 #define CODES_OF_TWO(X)                                                                                                     \
     X(ADD)                                                                                                                  \
