@@ -6,6 +6,8 @@
 
 static void parse_formals(const char *text, struct call_formals *formals)
 {
+    bool by_name = false;
+
     formals->n = 0;
     while (text != NULL && *text != '\0' && formals->n < sizeof formals->items / sizeof *formals->items) {
         struct call_formal *formal = &formals->items[formals->n++];
@@ -17,6 +19,11 @@ static void parse_formals(const char *text, struct call_formals *formals)
         formal->optional = name < length || formal->rest;
         formal->allowed = name + 1 < length ? text + name + 1 : NULL;
         formal->allowed_length = formal->allowed != NULL ? length - name - 1 : 0;
+        by_name = by_name || (formal->allowed != NULL && strchr("!>?", formal->allowed[0]) != NULL);
+        formal->by_name = by_name;
+        if (formal->allowed != NULL && formal->allowed[0] == '!') {
+            formal->allowed = NULL;
+        }
         text += length;
         text += strspn(text, " ");
     }
@@ -217,21 +224,6 @@ static bool place_beside(struct target *target, const struct mdf_operator *row, 
     return arguments->taken_in != MDF_NO_OPERAND;
 }
 
-/* Whether an argument is given by its name only. The functions of numpy that have such have `out` in front of them, which is none
- * here: what is given by place would be taken for another argument. */
-static bool is_by_name(const struct call_formals *formals, size_t at)
-{
-    bool is_behind = false;
-
-    for (size_t i = 0; i <= at; i++) {
-        const struct call_formal *formal = &formals->items[i];
-
-        is_behind = is_behind || (formal->length == 4 && strncmp(formal->name, "ddof", 4) == 0) ||
-                    (formal->allowed != NULL && (formal->allowed[0] == '>' || formal->allowed[0] == '?'));
-    }
-    return is_behind;
-}
-
 static mdf_operand compile_argument(struct target *target, const struct mdf_operator *row, const struct mdf_expression *given)
 {
     mdf_operand operand = compile_tree(target, given, MDF_NO_OPERAND);
@@ -262,7 +254,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
         bool done = false;
         mdf_operand operand;
 
-        if (keyword == NULL && at < formals->n && given->kind != MDF_EXPRESSION_NONE && is_by_name(formals, at)) {
+        if (keyword == NULL && at < formals->n && given->kind != MDF_EXPRESSION_NONE && formals->items[at].by_name) {
             compile_error(target->compiler, MDF_TYPE, "%s takes '%.*s' by its name only: %.*s=...", row->name,
                           (int)formals->items[at].length, formals->items[at].name, (int)formals->items[at].length,
                           formals->items[at].name);

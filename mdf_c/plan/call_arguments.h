@@ -4,7 +4,8 @@
  * beside the call: "kind=stable|quicksort" may be one of these texts or None, "copy=*" anything, and changes nothing;
  * "indexing=xy|ij>operator.f": 'ij' has that function called; "initial=>numpy.add" is what that function takes in behind the
  * call, in the type of the result if it is an element; "where=?operator.f": where it is given, that function is called instead,
- * by the names of these formals; "subscripts=@equation" is the text of a setting, in front of all others.
+ * by the names of these formals; "subscripts=@equation" is the text of a setting, in front of all others. "ddof=!" is given by its
+ * name only, and so are what others take in, and all behind these: numpy has `out` in front of them, which is none here.
  */
 #ifndef MDF_PLAN_CALL_ARGUMENTS_H
 #define MDF_PLAN_CALL_ARGUMENTS_H
@@ -16,6 +17,7 @@ struct call_formal {
     const char *name, *allowed; /* allowed: what stands behind the '='; NULL: nothing */
     size_t length, allowed_length;
     bool optional, rest;
+    bool by_name; /* what is given by place for it is None */
 };
 
 struct call_formals {
