@@ -4,7 +4,6 @@
     python3 tests/random/check_broken.py --seeds 500 [--from 0] [--build build/asan] [--keep FOLDER]
 
 Best with a build for the address sanitizer (make check-broken), which tells leaks too. Ends with one line "N models, N found"; exit status 1 where something was found."""
-import argparse
 import copy
 import json
 import os
@@ -21,7 +20,7 @@ import changing_states
 import grammar
 import modeci_grammar
 import solving
-from runner import ROOT
+from runner import ROOT, seeds_parser
 
 FAMILIES = [grammar, changing_states, solving, modeci_grammar, changing]
 BOUNDS = ["--max-memory", "200M", "--max-iterations", "2000", "--max-passes", "300", "--time-limit", "8"]
@@ -95,11 +94,7 @@ def fault(program, path, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=500)
-    parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
-    parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new model is begun")
+    parser = seeds_parser(__doc__, 500, "model")
     parser.add_argument("--keep", help="folder for what is found; default BUILD/random/found")
     settings = parser.parse_args()
     program, end = os.path.join(ROOT, settings.build, "mdf-run"), time.monotonic() + settings.time

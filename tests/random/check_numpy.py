@@ -5,7 +5,6 @@
 
 Each is evaluated once plainly, and four times in a row. Told are results that differ in type, shape or number (functions of two libraries differ in their last bits); counted are texts that one of both refuses: an
 argument that is not there here, a call that numpy has no types for. An older numpy than 2.4 is not compared with. Ends with one line "N expressions, N found"; exit status 1 where something was found."""
-import argparse
 import collections
 import math
 import os
@@ -20,7 +19,7 @@ import numpy as np
 
 import numpy_calls
 import python_expressions
-from runner import ROOT
+from runner import ROOT, seeds_parser
 
 _EVALUATIONS = 4  # lowered by then
 _OLDEST = 2, 4  # numpy's version whose meaning expressions have; older ones differ in types, of powers of uint8 and fix of whole numbers, say
@@ -110,12 +109,7 @@ def compare(mdf_c, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=1000)
-    parser.add_argument("--from", type=int, default=0, dest="first")
-    parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
-    parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new expression is begun")
-    settings = parser.parse_args()
+    settings = seeds_parser(__doc__, 1000, "expression").parse_args()
     if tuple(map(int, numpy.__version__.split(".")[:2])) < _OLDEST:
         print(f"0 expressions: NumPy {numpy.__version__} is older than {'.'.join(map(str, _OLDEST))}, whose meaning expressions have")
         return 0

@@ -4,7 +4,6 @@
     python3 tests/random/check_random.py --seeds 1000 [--from 0] [--jobs 2] [--build build]
 
 Ends with one line "N models, N found"; exit status 1 where something was found that known.txt does not explain."""
-import argparse
 import json
 import multiprocessing
 import os
@@ -19,7 +18,7 @@ import families
 import lanes_way
 import nested_way
 import shrink
-from runner import ROOT, Runner
+from runner import ROOT, Runner, seeds_parser
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOOR_WAYS = ("inspected", "onnx_written", "custom_function", "fmu2", "fmu3")  # door_ways.py
@@ -215,16 +214,12 @@ def report(settings, found):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=1000)
-    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser = seeds_parser(__doc__, 1000, "model")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
     parser.add_argument("--compile-every", type=int, default=50, help="which share of the models is compiled as C too; 0: none")
     parser.add_argument("--no-python", dest="python", action="store_false", help="leave out the Python package")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds that a model may take by all ways")
     parser.add_argument("--shrink-s", type=float, default=30.0, help="seconds that shrinking may take")
-    parser.add_argument("--time", type=float, default=1e9, help="seconds after which no new model is begun")
     parser.add_argument("--sanitize", action="store_true", help="has generated C watched by the address sanitizer and that of undefined behaviour")
     parser.add_argument("--wrong-way", help="changes the last bits that this way gives, to see that it is found")
     parser.add_argument("--family", choices=sorted(families.NAMED), help="all models are of this family")

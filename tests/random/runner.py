@@ -1,4 +1,5 @@
 """The program run_ways as a child process that cases are given to, one after the other. It is started anew where a case ends it."""
+import argparse
 import contextlib
 import os
 import select
@@ -10,6 +11,16 @@ import time
 import case as cases
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def seeds_parser(doc, seeds, what):
+    """The arguments of who goes through seeds: how many, from which, whose build, for how long."""
+    parser = argparse.ArgumentParser(description=doc.split("\n")[0])
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
+    parser.add_argument("--time", type=float, default=1e9, help=f"seconds after which no new {what} is begun")
+    return parser
 
 
 class Outcome:
