@@ -56,9 +56,16 @@ const struct mdf_schema *mdf_schema_find(const char *domain, const char *name, i
 static size_t next_domain(size_t i)
 {
     const char *domain = schemas[i].domain;
+    size_t last = n_schemas;
 
-    while (i < n_schemas && strcmp(schemas[i].domain, domain) == 0) {
-        i++;
+    while (i < last) {
+        size_t middle = i + (last - i) / 2;
+
+        if (strcmp(schemas[middle].domain, domain) == 0) {
+            i = middle + 1;
+        } else {
+            last = middle;
+        }
     }
     return i;
 }

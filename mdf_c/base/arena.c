@@ -110,15 +110,20 @@ char *mdf_arena_printf(struct mdf_arena *arena, const char *format, ...)
 
 char *mdf_arena_vprintf(struct mdf_arena *arena, const char *format, va_list arguments)
 {
+    char short_text[512]; /* formatted once, where it suffices */
     va_list again;
+    size_t size;
     int length;
     char *text;
 
     va_copy(again, arguments);
-    length = vsnprintf(NULL, 0, format, arguments);
-    text = length < 0 ? NULL : mdf_arena_allocate(arena, (size_t)length + 1);
-    if (text != NULL) {
-        vsnprintf(text, (size_t)length + 1, format, again);
+    length = vsnprintf(short_text, sizeof short_text, format, arguments);
+    size = length < 0 ? 0 : (size_t)length + 1;
+    text = length < 0 ? NULL : mdf_arena_allocate(arena, size);
+    if (text != NULL && size <= sizeof short_text) {
+        memcpy(text, short_text, size);
+    } else if (text != NULL) {
+        vsnprintf(text, size, format, again);
     }
     va_end(again);
     return text;

@@ -41,13 +41,25 @@ size_t mdf_utf8_sequence(const unsigned char *bytes, size_t size)
     return code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? 0 : length;
 }
 
+/* Whether there are eight bytes more, all of ASCII. */
+static bool is_ascii_word(const unsigned char *at, size_t size)
+{
+    uint64_t word;
+
+    if (size < sizeof word) {
+        return false;
+    }
+    memcpy(&word, at, sizeof word);
+    return (word & UINT64_C(0x8080808080808080)) == 0;
+}
+
 size_t mdf_utf8_valid_length(const char *bytes, size_t size)
 {
     const unsigned char *at = (const unsigned char *)bytes;
     size_t i = 0, length;
 
     while (i < size) {
-        length = at[i] < 0x80 ? 1 : mdf_utf8_sequence(at + i, size - i);
+        length = is_ascii_word(at + i, size - i) ? sizeof(uint64_t) : at[i] < 0x80 ? 1 : mdf_utf8_sequence(at + i, size - i);
         if (length == 0) {
             break;
         }

@@ -79,12 +79,21 @@ static const struct mdf_schema *find_own_schema(const struct mdf_definition *def
 {
     const struct mdf_node *metadata = mdf_node_get(definition->source, "metadata"),
                           *opset = metadata != NULL ? mdf_node_get(metadata, "onnx_opset_version") : NULL;
-    const char *name, *domain = mdf_schema_split(definition->function, &name);
+    const char *name, *domain;
 
-    if (domain == NULL || opset == NULL || opset->kind != MDF_NODE_INT || opset->as.integer < 1 || opset->as.integer > INT_MAX) {
+    if (opset == NULL || opset->kind != MDF_NODE_INT || opset->as.integer < 1 || opset->as.integer > INT_MAX) {
         return NULL;
     }
-    return mdf_schema_find(domain, name, (int)opset->as.integer);
+    domain = mdf_schema_split(definition->function, &name);
+    return domain != NULL ? mdf_schema_find(domain, name, (int)opset->as.integer) : NULL;
+}
+
+/* Whether the version of an operator does not train. */
+static bool only_infers(const struct mdf_schema *schema)
+{
+    const struct mdf_operator *row = mdf_operator_onnx(schema->name, schema->since);
+
+    return row != NULL && (row->flags & MDF_OPERATOR_INFERS) != 0;
 }
 
 /* The version that the model's opset selects. The importers of PyTorch write an old opset beside calls of newer form: where the
@@ -92,15 +101,14 @@ static const struct mdf_schema *find_own_schema(const struct mdf_definition *def
  * train, and so hands on its input, whatever the newer form says of training. */
 const struct mdf_schema *find_called_schema(const struct compiler *compiler, const struct mdf_definition *definition)
 {
-    const struct mdf_schema *schema = find_onnx_schema(compiler, definition->function), *newer;
-    const struct mdf_operator *row = schema != NULL ? mdf_operator_onnx(schema->name, schema->since) : NULL;
-    const struct mdf_schema *own = find_own_schema(definition);
+    const struct mdf_schema *schema = find_own_schema(definition), *newer;
 
-    if (own != NULL) {
-        return own;
+    if (schema != NULL) {
+        return schema;
     }
+    schema = find_onnx_schema(compiler, definition->function);
     if (schema == NULL || schema->domain[0] != '\0' || compiler->model->opset >= MDF_DEFAULT_OPSET ||
-        fits_schema(compiler, definition, schema) || (row != NULL && (row->flags & MDF_OPERATOR_INFERS) != 0)) {
+        fits_schema(compiler, definition, schema) || only_infers(schema)) {
         return schema;
     }
     newer = mdf_schema_find("", schema->name, MDF_DEFAULT_OPSET);
