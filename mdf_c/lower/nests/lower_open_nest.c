@@ -45,18 +45,22 @@ static double next_number(struct opening *opening)
     return (double)(opening->random >> 40) / 0x1p22 - 2;
 }
 
-static bool fill(struct opening *opening, struct mdf_value *value)
+static void fill(struct opening *opening, struct mdf_value *value)
 {
-    size_t size = mdf_dtype_size((mdf_dtype)value->dtype), i;
+    enum { AT_ONCE = 128 };
+    size_t size = mdf_dtype_size((mdf_dtype)value->dtype), first, i, n;
     char kind = mdf_dtype_kind((mdf_dtype)value->dtype);
+    double numbers[AT_ONCE];
 
-    for (i = 0; i < value->length; i++) {
-        double number = next_number(opening);
+    for (first = 0; first < value->length; first += n) {
+        n = value->length - first < AT_ONCE ? value->length - first : AT_ONCE;
+        for (i = 0; i < n; i++) {
+            double number = next_number(opening);
 
-        number = kind == 'f' ? number : kind == 'b' ? (double)(number > 0) : (double)(int)(4 * number + 8);
-        mdf_convert_elements((mdf_dtype)value->dtype, (char *)value->data + i * size, MDF_DTYPE_FLOAT64, &number, 1, false);
+            numbers[i] = kind == 'f' ? number : kind == 'b' ? (double)(number > 0) : (double)(int)(4 * number + 8);
+        }
+        mdf_convert_elements((mdf_dtype)value->dtype, (char *)value->data + first * size, MDF_DTYPE_FLOAT64, numbers, n, false);
     }
-    return true;
 }
 
 /* Whether a value, or what it is a view of, may be gone through along its open axis. */
