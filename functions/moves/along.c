@@ -189,7 +189,8 @@ static bool move_strings(const struct mdf_along *along, void *target, const void
     return true;
 }
 
-bool mdf_along_gather(const struct mdf_along *along, void *target, const void *source)
+/* target, of the indices' shape, becomes what they point at in `source`. False with the error set: an index is out of range. */
+static bool gather(const struct mdf_along *along, void *target, const void *source)
 {
     atomic_bool is_out_of_range = false;
     struct job job = {.along = along,
@@ -293,5 +294,5 @@ bool mdf_along_gather_all(struct mdf_call *call, int64_t given_axis)
         return false;
     }
     target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, indices->rank, mdf_value_shape(indices));
-    return target != NULL && mdf_along_gather(&along, target, data->data);
+    return target != NULL && gather(&along, target, data->data);
 }

@@ -20,8 +20,6 @@ struct mdf_along {
 
 /* False with the error set. */
 bool mdf_along_begin(struct mdf_call *call, const struct mdf_value *data, size_t axis, struct mdf_along *along);
-/* target, of the indices' shape, becomes what they point at in `source`. False with the error set: an index is out of range. */
-bool mdf_along_gather(const struct mdf_along *along, void *target, const void *source);
 /* The whole call, on input 0: output 0 is what the indices point at along an axis as it is given. */
 bool mdf_along_gather_all(struct mdf_call *call, int64_t given_axis);
 /* Writes the updates, of the indices' shape, to where they point in `target`, or combines the two elements; in the order of the

@@ -144,12 +144,20 @@ struct mdf_twister *mdf_random_stream(struct mdf_context *context, size_t number
     return &context->streams[number].twister;
 }
 
+/* All streams are to begin again. */
+static void forget_streams(struct mdf_context *context)
+{
+    for (size_t i = 0; i < context->n_streams; i++) {
+        context->streams[i].has_begun = false;
+    }
+}
+
 void mdf_random_begin(struct mdf_context *context, uint64_t seed)
 {
     context->seed = seed;
     mdf_random_seed(context->random_state, seed);
     context->numpy_random.is_seeded = context->python_random.is_seeded = false;
-    mdf_random_forget_streams(context);
+    forget_streams(context);
 }
 
 bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *source)
@@ -166,7 +174,7 @@ bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *sourc
         target->streams = streams;
         target->n_streams = capacity;
     }
-    mdf_random_forget_streams(target);
+    forget_streams(target);
     if (source->n_streams > 0) {
         memcpy(target->streams, source->streams, source->n_streams * sizeof *source->streams);
     }
@@ -175,13 +183,6 @@ bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *sourc
     target->numpy_random = source->numpy_random;
     target->python_random = source->python_random;
     return true;
-}
-
-void mdf_random_forget_streams(struct mdf_context *context)
-{
-    for (size_t i = 0; i < context->n_streams; i++) {
-        context->streams[i].has_begun = false;
-    }
 }
 
 void mdf_random_release_streams(struct mdf_context *context)

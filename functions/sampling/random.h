@@ -89,8 +89,6 @@ struct mdf_twister *mdf_random_stream(struct mdf_context *context, size_t number
 void mdf_random_begin(struct mdf_context *context, uint64_t seed);
 /* All generators of an evaluation are where those of another are. False: out of memory. */
 bool mdf_random_copy(struct mdf_context *target, const struct mdf_context *source);
-/* All streams are to begin again. */
-void mdf_random_forget_streams(struct mdf_context *context);
 void mdf_random_release_streams(struct mdf_context *context);
 
 #endif

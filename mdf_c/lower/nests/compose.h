@@ -28,8 +28,6 @@ uint8_t compose_number(struct composing *composing, mdf_dtype dtype, double real
 uint8_t compose_array(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t rank,
                       const int64_t *shape, const uint8_t *axes);
 uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from, const void *elements, size_t n, uint8_t axis);
-/* 0, 1, ..., n - 1 along an axis. */
-uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis);
 /* An axis for each dimension of the result. */
 void compose_axes(struct composing *composing);
 

@@ -60,11 +60,6 @@ uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from
     return compose_array(composing, dtype, from, elements, 1, &length, &axis);
 }
 
-uint8_t compose_count(struct composing *composing, size_t n, uint8_t axis)
-{
-    return draft_count(composing->lowering, composing->draft, MDF_DTYPE_INT64, n, axis);
-}
-
 /* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */
 static uint8_t without_nan(struct composing *composing, uint8_t x, uint8_t axis)
 {
@@ -407,7 +402,7 @@ static uint8_t harden(struct composing *composing, const struct lines *lines, ui
         return compose_number(composing, dtype, 1);
     }
     place = draft_fold(draft, MDF_NEST_FIRST_MAXIMUM, without_nan(composing, x, lines->axis), 1, &lines->axis, 1);
-    number = compose_count(composing, draft->extents[lines->axis], lines->axis);
+    number = draft_count(composing->lowering, draft, MDF_DTYPE_INT64, draft->extents[lines->axis], lines->axis);
     return draft_cast(draft, compose_apply(composing, MDF_ELEMENT(equal), number, place), dtype);
 }
 
