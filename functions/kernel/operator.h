@@ -60,15 +60,15 @@ enum mdf_operator_flags {
     MDF_OPERATOR_METHOD = 4,       /* Python: may be called as a method of its first argument, "m.sum()" */
     MDF_OPERATOR_INFERS = 8, /* ONNX: has no training yet: a call in a later version's form is the same, without its training */
     MDF_OPERATOR_MAPS = 16,  /* the body takes as many inputs as the call, and yields its outputs */
+    MDF_OPERATOR_MODIFIES = 32,       /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
+    MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
     MDF_OPERATOR_KEEPS_SCALARS = 128, /* ONNX: a bare number is not an array of one, which means something else */
     MDF_OPERATOR_NEEDS_AXIS = 256,    /* ONNX: a number without axes that has no declared type is an array of one */
-    MDF_OPERATOR_DERIVES = 64,        /* stands for code that the compiler makes from the rules for derivatives */
     MDF_OPERATOR_TRUTH = 512,         /* Python: the result of values that are no arrays is a bool */
-    MDF_OPERATOR_ALIKE = 2048,  /* Python: all arguments and the result are measured in one unit, where no element or fold says it */
     MDF_OPERATOR_CUSTOM = 1024,       /* a function that was registered (functions/custom/custom.h) */
-    MDF_OPERATOR_AS_WRITTEN =
-        MDF_OPERATOR_RANDOM | MDF_OPERATOR_CUSTOM, /* (a mask) is called where the model says it, and no more */
-    MDF_OPERATOR_MODIFIES = 32 /* bodies may be left out; each takes one array and yields one; outputs are the schema's */
+    MDF_OPERATOR_ALIKE = 2048, /* Python: all arguments and the result have one unit, where no element or fold says it */
+    /* A mask: is called where the model says it, and no more. */
+    MDF_OPERATOR_AS_WRITTEN = MDF_OPERATOR_RANDOM | MDF_OPERATOR_CUSTOM
 };
 
 struct mdf_element;
