@@ -159,6 +159,29 @@ static inline uint64_t mdf_magnitude(int64_t integer)
     return integer < 0 ? 0 - (uint64_t)integer : (uint64_t)integer;
 }
 
+/* a / b for b != 0, rounded once: as reals where these are both numbers, else from more bits of the quotient than a real has, of which
+ * the last tells whether something is left. */
+static inline double mdf_true_quotient(int64_t a, int64_t b)
+{
+    const int64_t most = INT64_C(1) << 53;
+    uint64_t quotient, divisor, rest;
+    int n = 0;
+
+    if (a == 0 || (a >= -most && a <= most && b >= -most && b <= most)) {
+        return (double)a / (double)b;
+    }
+    divisor = mdf_magnitude(b);
+    quotient = mdf_magnitude(a) / divisor;
+    rest = mdf_magnitude(a) % divisor;
+    for (; quotient < UINT64_C(1) << 55; n++) {
+        uint64_t bit = rest >= divisor - rest;
+
+        quotient = quotient * 2 + bit;
+        rest = rest * 2 - bit * divisor;
+    }
+    return ldexp((a < 0) == (b < 0) ? (double)(quotient | (rest != 0)) : -(double)(quotient | (rest != 0)), -n);
+}
+
 static inline uint64_t mdf_common_divisor(uint64_t a, uint64_t b)
 {
     while (b != 0) {

@@ -256,10 +256,9 @@ static bool divide_reals(struct mdf_call *call, struct mdf_value *target, double
     return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, a / b);
 }
 
-/* long double holds any int64, so that the quotient is rounded from the exact operands. */
 static bool divide_integers(struct mdf_call *call, struct mdf_value *target, int64_t a, int64_t b)
 {
-    return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, (double)((long double)a / (long double)b));
+    return b == 0 ? refuse_zero(call) : mdf_python_make_real(call, target, mdf_true_quotient(a, b));
 }
 
 static bool floor_divide_reals(struct mdf_call *call, struct mdf_value *target, double a, double b)

@@ -373,6 +373,6 @@ const struct mdf_operator mdf_operators_python_builtins[] = {
     MDF_FUNCTION("round", run_round, 0, "number ndigits=", .form = MDF_FORM_NEAREST, .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("int", run_int, 0, "x= base=", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("float", run_float, 0, "x=", .form = MDF_FORM_NUMBER, .derivatives = MDF_DERIVATIVES({0, "dy"})),
-    MDF_FUNCTION("bool", run_bool, 0, "x=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("bool", run_bool, 0, "x=", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("str", run_str, 0, "object="),
     {NULL}};

@@ -439,7 +439,7 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
     struct mdf_value *truth = lowering_keep_value(lowering);
 
     if (truth == NULL || lowering->is_for_source || request->leaves_out || binding->is_input ||
-        fact->is_strong == MDF_LOWERED_NONE) {
+        fact->is_strong == MDF_LOWERED_NONE || !lowering_is_constant(lowering, fact->narrow)) {
         return refuse_output(lowering, scope, binding, MDF_REFUSED_NOT_ONE_TYPE);
     }
     lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),

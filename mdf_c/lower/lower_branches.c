@@ -198,9 +198,9 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
     size_t i, j;
 
     /* of each slot, and of which strength it is */
-    branches->merges =
-        mdf_arena_array(&lowering->lowered->arena, 2 * (count_merges(lowering, then) + count_merges(lowering, otherwise)) + 1,
-                        sizeof *branches->merges);
+    branches->merges = mdf_arena_array(&lowering->lowered->arena,
+                                       LOWERING_MERGES * (count_merges(lowering, then) + count_merges(lowering, otherwise)) + 1,
+                                       sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
@@ -307,7 +307,8 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
         return lowering_out_of_memory(lowering);
     }
     branches->condition = condition;
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, 2 * count_merges(lowering, side) + 1, sizeof *branches->merges);
+    branches->merges =
+        mdf_arena_array(&lowering->lowered->arena, LOWERING_MERGES * count_merges(lowering, side) + 1, sizeof *branches->merges);
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }

@@ -500,12 +500,16 @@ static bool is_short_softmax(const struct lowering *lowering, const struct trial
            (lowering->region->kind == REGION_BODY && result->length <= most && line_length(trial) <= LONGEST_LINE);
 }
 
-/* A mean of several arrays, or a function between bounds: a kernel goes through the result once for each. */
+/* A mean of several arrays, or a function between bounds, for which a kernel goes through the result once for each; a number that
+ * becomes a whole one. */
 static bool is_composed(const struct lowering *lowering, const struct trial *trial)
 {
     enum mdf_form form = trial->source->operator->form;
+    bool rounds = form == MDF_FORM_FLOOR || form == MDF_FORM_CEILING || form == MDF_FORM_NEAREST;
 
-    return (form == MDF_FORM_MEAN || form == MDF_FORM_CLIP) && (lowering->region->kind == REGION_BODY || is_small(trial));
+    return (rounds && trial->effective[0]->rank == 0) ||
+           ((form == MDF_FORM_MEAN || form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS) &&
+            (lowering->region->kind == REGION_BODY || is_small(trial)));
 }
 
 /* Whether a way that was tried ends the call: it was taken, or did not hold. Then *taken is whether the call is lowered. */
@@ -721,11 +725,11 @@ static bool lower_as_numbers(struct lowering *lowering, struct scope *scope, str
     if (is_single(trial) && ends(lowering, lowering_add_number(lowering, scope, trial, taken), taken)) {
         return *taken;
     }
-    if (may_compose && !lowering_has_failed(lowering) && ends(lowering, lowering_compose(lowering, scope, trial, taken), taken)) {
+    if (is_single(trial) && !lowering_has_failed(lowering) &&
+        ends(lowering, lowering_choose_number(lowering, scope, trial, taken), taken)) {
         return *taken;
     }
-    return !lowering->is_for_source || !is_single(trial) || lowering_has_failed(lowering) ||
-           lowering_choose_number(lowering, scope, trial, taken);
+    return !may_compose || lowering_has_failed(lowering) || lowering_compose(lowering, scope, trial, taken);
 }
 
 /* For C source, the types that the text of a call wants its inputs in. */

@@ -529,22 +529,29 @@ static bool bail_out_past_reals(struct lowering *lowering, mdf_lowered_id id)
 
 mdf_lowered_id lowering_composed_number(struct lowering *lowering, struct trial *trial, const struct mdf_lowered_op *op)
 {
+    static const uint64_t zero = 0;
     const struct mdf_element *element = element_of(lowering, trial, op);
+    const struct mdf_element_form *form = element == NULL ? NULL : mdf_element_form(element, MDF_DTYPE_FLOAT64);
     struct reading reading = {.trial = trial, .dtype = MDF_DTYPE_FLOAT64};
-    const struct mdf_element_form *form = mdf_element_form(element, MDF_DTYPE_FLOAT64);
     struct mdf_value examples[2] = {{0}, {0}};
     mdf_lowered_id id;
+    size_t i;
 
-    if (op->code != MDF_LOWERED_FUNCTION || lowering->is_for_source ||
-        element == trial->source->operator->element || form == NULL) {
+    if (lowering->is_for_source || form == NULL || form->refused != NULL || op->dtype != MDF_DTYPE_FLOAT64 ||
+        (op->code == MDF_LOWERED_FUNCTION && element == trial->source->operator->element)) {
         return MDF_LOWERED_NONE;
     }
-    trial->trace.n_operands = 1;
-    trial->trace.operands[0] = trial->effective[0];
+    trial->trace.n_operands = op->n_in;
+    for (i = 0; i < op->n_in; i++) {
+        trial->trace.operands[i] = trial->effective[i];
+    }
     if (read_expression(&reading, form->text) == NO_NODE) {
         return MDF_LOWERED_NONE;
     }
-    examples[0] = trial->results[0];
+    mdf_value_borrow_tensor(lowering->memory, &examples[0], MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &zero);
+    mdf_value_borrow_tensor(lowering->memory, &examples[1], MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, 0, NULL, &zero);
     id = add_nodes(lowering, &reading, op, examples);
-    return id != MDF_LOWERED_NONE && bail_out_past_reals(lowering, id) ? id : MDF_LOWERED_NONE;
+    return id == MDF_LOWERED_NONE || trial->results[0].dtype == MDF_DTYPE_BOOL || bail_out_past_reals(lowering, id)
+               ? id
+               : MDF_LOWERED_NONE;
 }

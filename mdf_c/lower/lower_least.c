@@ -1,8 +1,10 @@
-/* lower_least.c - for C source, Python's min and max of numbers that differ in strength or type: each yields one of its values as
- * it is, so it is a condition on them whose sides leave the one or the other, as `b if b < a else a` is. See lower_strength.c. */
+/* lower_least.c - Python's min and max of numbers: each yields one of its values as it is. Of one type and strength that is a
+ * choice between them, else a condition on them whose sides leave the one or the other, as `b if b < a else a` is. See
+ * lower_strength.c. */
 #include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
+#include "mdf_c/lowered/lowered_run.h"
 
 static bool is_number(const struct lowering *lowering, mdf_lowered_id id)
 {
@@ -37,22 +39,40 @@ static mdf_lowered_id compare(struct lowering *lowering, mdf_lowered_id a, mdf_l
                      : mdf_term_compute(lowering, MDF_LOWERED_LESS, true, as_real(lowering, a), as_real(lowering, b));
 }
 
+/* Of two numbers of one form, the better one. */
+static mdf_lowered_id choose_better(struct lowering *lowering, mdf_lowered_id condition, mdf_lowered_id best, mdf_lowered_id next,
+                                    bool is_least)
+{
+    const struct mdf_value *a = lowering_example(lowering, best), *b = lowering_example(lowering, next);
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_SELECT, .dtype = a->dtype, .n_in = 3, .in = {condition, next, best}};
+    const uint64_t *cells[] = {(is_least ? b : a)->data, (is_least ? a : b)->data};
+    uint64_t is_next = 0;
+
+    mdf_lowered_compute(MDF_LOWERED_LESS, (mdf_dtype)a->dtype, cells, &is_next);
+    return lowering_add_element_op(lowering, op, is_next != 0 ? b : a);
+}
+
 /* `next` where it is better than `best`. NONE: they can not be merged, or it failed. */
 static mdf_lowered_id take_better(struct lowering *lowering, mdf_lowered_id best, mdf_lowered_id next, bool is_least)
 {
     struct mdf_arena *arena = &lowering->lowered->arena;
     struct mdf_lowered_if *branches = mdf_arena_allocate(arena, sizeof *branches);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
-    mdf_lowered_id id;
+    mdf_lowered_id condition = compare(lowering, is_least ? next : best, is_least ? best : next), id;
 
-    if (branches == NULL || (branches->merges = mdf_arena_array(arena, 2, sizeof *branches->merges)) == NULL) {
+    if (branches == NULL || (branches->merges = mdf_arena_array(arena, LOWERING_MERGES, sizeof *branches->merges)) == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    branches->condition = compare(lowering, is_least ? next : best, is_least ? best : next);
-    if (branches->condition == MDF_LOWERED_NONE) {
+    if (condition == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }
+    if (mdf_value_has_form_of(lowering_example(lowering, best), lowering_example(lowering, next)) &&
+        lowering_example(lowering, best)->strength == lowering_example(lowering, next)->strength &&
+        !lowering_is_either(lowering, best) && !lowering_is_either(lowering, next)) {
+        return choose_better(lowering, condition, best, next, is_least);
+    }
+    branches->condition = condition;
     id = lowering_merge(lowering, branches, next, best);
     return id != MDF_LOWERED_NONE && lowering_add_op(lowering, lowering->region, &op) ? id : MDF_LOWERED_NONE;
 }

@@ -1,10 +1,12 @@
 /* lower_number.c - calls of kernels that compute Python's numbers, which run no loop over elements: one op each. Such a number is
  * float64, int64 or bool; where reals are float32 (mdf_options.float32) what is computed as float64 is rounded. */
 #include "functions/elements/element.h"
+#include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_run.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_number(const struct mdf_value *value)
@@ -25,22 +27,22 @@ static bool is_result(const struct trial *trial, double real)
                                                 : false;
 }
 
-/* What a call of a C function gives. */
-static bool function_agrees(const struct trial *trial, const struct mdf_lowered_op *op)
+/* What a call of a C function gives for the operands in the examples. */
+static bool function_agrees(const struct trial *trial, const struct mdf_lowered_op *op, const struct mdf_value *const operands[])
 {
-    double a = *(const double *)trial->effective[0]->data, b = op->n_in > 1 ? *(const double *)trial->effective[1]->data : 0;
+    double a = *(const double *)operands[0]->data, b = op->n_in > 1 ? *(const double *)operands[1]->data : 0;
 
     return is_result(trial, op->n_in > 1 ? op->of.function_of_two(a, b) : op->of.function(a));
 }
 
-/* What the code gives. */
-static bool agrees(const struct trial *trial, const struct mdf_lowered_op *op)
+/* What the code gives for them. */
+static bool code_agrees(const struct trial *trial, const struct mdf_lowered_op *op, const struct mdf_value *const operands[])
 {
     const struct mdf_value *result = &trial->results[0];
     uint64_t computed = 0;
     double real;
 
-    if (!lowering_compute_first((enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, op->n_in, trial->effective, &computed)) {
+    if (!lowering_compute_first((enum mdf_lowered_code)op->code, (mdf_dtype)op->dtype, op->n_in, operands, &computed)) {
         return false;
     }
     if (result->dtype != MDF_DTYPE_FLOAT32) {
@@ -59,46 +61,115 @@ static bool has_operands(const struct trial *trial)
     return element == NULL || element->n_operands == trial->n;
 }
 
-/* The op for a kernel on Python's numbers. */
-static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
+/* Whether a function that is real for whole numbers, too, has got such: it takes them as reals. A power may be whole, which hangs
+ * on the numbers. */
+static bool is_of_reals(const struct trial *trial)
+{
+    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+
+    return element != NULL && element != MDF_ELEMENT(power) && mdf_dtype_kind((mdf_dtype)trial->results[0].dtype) == 'f' &&
+           lowering_rule(trial->source->operator, trial->source->settings, MDF_DTYPE_INT64, false) == MDF_LOWERED_ELEMENTS;
+}
+
+/* Whether a function of truths takes numbers as such: what is not 0 is true. */
+static bool is_of_truths(const struct trial *trial)
+{
+    const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+
+    return element != NULL && (trial->source->operator->flags & MDF_OPERATOR_TRUTH) != 0 &&
+           mdf_element_form(element, MDF_DTYPE_INT64) == NULL && mdf_element_form(element, MDF_DTYPE_FLOAT64) == NULL;
+}
+
+/* Whether a whole number, which has become a real, is that still: it lies between -2^53 and 2^53. */
+static mdf_lowered_id is_exact(struct lowering *lowering, mdf_lowered_id real)
+{
+    if (lowering_is_constant(lowering, real)) {
+        return mdf_term_truth(lowering, fabs(*(const double *)lowering_example(lowering, real)->data) < 0x1p53);
+    }
+    return mdf_term_compute(lowering, MDF_LOWERED_LESS, true, mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY, true, real, real),
+                            mdf_term_real(lowering, 0x1p106));
+}
+
+/* A quotient of Python's whole numbers is rounded once: as one of reals that are these; by others it is left to the kernel, as
+ * one by zero is. */
+static bool guard_quotient(struct lowering *lowering, struct mdf_lowered_op *op)
+{
+    mdf_lowered_id are_exact = mdf_term_and(lowering, is_exact(lowering, op->in[0]), is_exact(lowering, op->in[1]));
+
+    op->in[1] = mdf_term_choose(lowering, are_exact, op->in[1], mdf_term_real(lowering, 0));
+    return op->in[1] != MDF_LOWERED_NONE;
+}
+
+/* The type in which a kernel computes with Python's numbers; NONE: they are no such numbers, or it is not known how. */
+static mdf_dtype type_of_numbers(const struct lowering *lowering, const struct trial *trial)
 {
     bool is_real = false, is_truth = trial->results[0].dtype == MDF_DTYPE_BOOL; /* True * True is 1 */
     size_t i;
 
     if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0]) || !has_operands(trial)) {
-        return false;
+        return MDF_DTYPE_NONE;
     }
     for (i = 0; i < trial->n; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i])) {
-            return false;
+            return MDF_DTYPE_NONE;
         }
         is_real = is_real || mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f';
         is_truth = is_truth && trial->effective[i]->dtype == MDF_DTYPE_BOOL;
     }
-    op->dtype = (uint8_t)(is_real ? MDF_DTYPE_FLOAT64 : is_truth ? MDF_DTYPE_BOOL : MDF_DTYPE_INT64);
-    op->n_in = (uint8_t)trial->n;
-    for (i = 0; i < trial->n; i++) {
-        if (trial->effective[i]->dtype != op->dtype) {
-            struct mdf_value *converted = &trial->converted[i];
-
-            op->in[i] = lowering_cast(lowering, trial->ids[i], (mdf_dtype)op->dtype);
-            if (op->in[i] == MDF_LOWERED_NONE) {
-                return false;
-            }
-            if (!mdf_value_convert(lowering->memory, converted, trial->effective[i], (mdf_dtype)op->dtype)) {
-                return lowering_out_of_memory(lowering);
-            }
-            trial->effective[i] = converted;
-        } else {
-            op->in[i] = trial->ids[i];
-        }
+    if (!is_real && lowering->is_for_source && trial->source->operator->form == MDF_FORM_QUOTIENT) {
+        return MDF_DTYPE_NONE; /* it has a form of its own */
     }
+    return is_of_truths(trial)             ? MDF_DTYPE_BOOL
+           : is_real || is_of_reals(trial) ? MDF_DTYPE_FLOAT64
+           : is_truth                      ? MDF_DTYPE_BOOL
+                                           : MDF_DTYPE_INT64;
+}
+
+/* The code of an op, or its function, that gives the result in the examples; ELEMENTS: it has none. */
+static bool find_code(const struct trial *trial, struct mdf_lowered_op *op, const struct mdf_value *const operands[])
+{
     op->code = (uint8_t)lowering_rule(trial->source->operator, trial->source->settings, (mdf_dtype)op->dtype, false);
     if (op->code != MDF_LOWERED_ELEMENTS) {
-        return agrees(trial, op);
+        return code_agrees(trial, op, operands);
+    }
+    if (op->dtype != MDF_DTYPE_FLOAT64 || !lowering_function_rule(trial->source->operator, op)) {
+        return op->dtype == MDF_DTYPE_FLOAT64; /* what its expression says */
     }
     op->code = MDF_LOWERED_FUNCTION;
-    return op->dtype == MDF_DTYPE_FLOAT64 && lowering_function_rule(trial->source->operator, op) && function_agrees(trial, op);
+    return function_agrees(trial, op, operands);
+}
+
+/* The op for a kernel on Python's numbers. */
+static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf_lowered_op *op)
+{
+    mdf_dtype dtype = type_of_numbers(lowering, trial);
+    const struct mdf_value *operands[2] = {NULL, NULL};
+    bool is_whole = true;
+    size_t i;
+
+    op->dtype = (uint8_t)dtype;
+    op->n_in = (uint8_t)trial->n;
+    for (i = 0; dtype != MDF_DTYPE_NONE && i < trial->n; i++) {
+        operands[i] = trial->effective[i];
+        is_whole = is_whole && mdf_dtype_kind((mdf_dtype)operands[i]->dtype) != 'f';
+        if (operands[i]->dtype != dtype) {
+            if (!mdf_value_convert(lowering->memory, &trial->converted[i], operands[i], dtype)) {
+                return lowering_out_of_memory(lowering);
+            }
+            operands[i] = &trial->converted[i];
+        }
+    }
+    if (dtype == MDF_DTYPE_NONE || !find_code(trial, op, operands)) {
+        return false;
+    }
+    for (i = 0; i < trial->n; i++) {
+        trial->effective[i] = operands[i];
+        op->in[i] = lowering_cast(lowering, trial->ids[i], dtype);
+        if (op->in[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return !is_whole || trial->source->operator->form != MDF_FORM_QUOTIENT || guard_quotient(lowering, op);
 }
 
 /* The op whose result is rounded. */
@@ -195,9 +266,25 @@ static bool guard_power(struct lowering *lowering, const struct trial *trial)
                             mdf_term_whole(lowering, INT64_C(1) << 62)) != MDF_LOWERED_NONE;
 }
 
+/* The result of the op, or of others that the function's expression is made of; NONE: it has none. */
+static mdf_lowered_id add_number(struct lowering *lowering, struct trial *trial, const struct mdf_lowered_op *op)
+{
+    mdf_lowered_id id;
+
+    if (trial->results[0].dtype == MDF_DTYPE_FLOAT32) {
+        return op->code == MDF_LOWERED_ELEMENTS ? MDF_LOWERED_NONE : add_rounded(lowering, trial, op);
+    }
+    id = op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ? lowering_composed_number(lowering, trial, op)
+                                                                              : MDF_LOWERED_NONE;
+    return id != MDF_LOWERED_NONE || op->code == MDF_LOWERED_ELEMENTS || lowering_has_failed(lowering)
+               ? id
+               : lowering_add_element_op(lowering, *op, &trial->results[0]);
+}
+
 bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     struct mdf_lowered_op op = {.out = MDF_LOWERED_NONE};
+    struct lowering_attempt attempt;
     mdf_lowered_id id = MDF_LOWERED_NONE;
     int64_t exponent;
 
@@ -209,19 +296,17 @@ bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct 
     if (lowering->is_for_source && is_whole_power(trial) && !guard_power(lowering, trial)) {
         return false;
     }
-    *taken = number_op(lowering, trial, &op);
+    if (!lowering_begin_attempt(lowering, &attempt)) {
+        return false;
+    }
+    if (number_op(lowering, trial, &op)) {
+        op.operator= trial->source->operator;
+        op.settings = trial->source->settings;
+        id = add_number(lowering, trial, &op);
+    }
+    *taken = id != MDF_LOWERED_NONE;
     if (!*taken) {
-        return !lowering_has_failed(lowering);
+        return lowering_take_back(lowering, &attempt);
     }
-    op.operator= trial->source->operator;
-    op.settings = trial->source->settings;
-    if (trial->results[0].dtype == MDF_DTYPE_FLOAT32) {
-        id = add_rounded(lowering, trial, &op);
-    } else {
-        id = lowering_composed_number(lowering, trial, &op);
-        if (id == MDF_LOWERED_NONE && !lowering_has_failed(lowering)) {
-            id = lowering_add_element_op(lowering, op, &trial->results[0]);
-        }
-    }
-    return id != MDF_LOWERED_NONE && lowering_bind(lowering, scope, trial->source->outputs[0], id);
+    return lowering_bind(lowering, scope, trial->source->outputs[0], id);
 }

@@ -148,8 +148,8 @@ static bool may_be_of_either_type(const struct lowering *lowering, mdf_lowered_i
             is_wider((mdf_dtype)a->dtype, (mdf_dtype)b->dtype) || is_wider((mdf_dtype)b->dtype, (mdf_dtype)a->dtype));
 }
 
-/* The side's constant of the narrower type; NONE: it has none. */
-static mdf_lowered_id narrow_constant(const struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *wide)
+/* What the side is where it is of the narrower type; NONE: it never is. */
+static mdf_lowered_id narrow_of(const struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *wide)
 {
     if (is_of_either_type(lowering, id)) {
         return lowering->facts[id].narrow;
@@ -164,46 +164,81 @@ static bool is_same_number(const struct lowering *lowering, mdf_lowered_id a, md
 {
     const struct mdf_value *left = lowering_example(lowering, a), *right = lowering_example(lowering, b);
 
-    return mdf_value_has_form_of(left, right) && memcmp(left->data, right->data, mdf_dtype_size((mdf_dtype)left->dtype)) == 0;
+    return lowering_is_constant(lowering, a) && lowering_is_constant(lowering, b) && mdf_value_has_form_of(left, right) &&
+           memcmp(left->data, right->data, mdf_dtype_size((mdf_dtype)left->dtype)) == 0;
 }
 
-/* A value of either type: the wider side's where it is taken, else the other one's constant, by which all can be told of it. NONE
- * where it is none of these. */
+/* A number of the form of another, that nobody reads. */
+static mdf_lowered_id any_of_form(struct lowering *lowering, const struct mdf_value *form)
+{
+    static const uint64_t zero = 0;
+    struct mdf_value value = {0};
+
+    mdf_value_borrow_tensor(lowering->memory, &value, (mdf_dtype)form->dtype, (enum mdf_strength)form->strength, 0, NULL, &zero);
+    return lowering_add_constant(lowering, &value, false);
+}
+
+/* What the sides are of the narrower type: one constant, by which all can be told of it, or what the side that is taken has.
+ * NONE: they have two such types. */
+static mdf_lowered_id merge_narrow(struct lowering *lowering, struct mdf_lowered_if *branches, const mdf_lowered_id narrow[2])
+{
+    mdf_lowered_id either = narrow[0] != MDF_LOWERED_NONE ? narrow[0] : narrow[1], sides[2], id;
+    struct mdf_value example;
+    size_t i;
+
+    if (either == MDF_LOWERED_NONE ||
+        (narrow[0] != MDF_LOWERED_NONE && narrow[1] != MDF_LOWERED_NONE ? is_same_number(lowering, narrow[0], narrow[1])
+                                                                        : lowering_is_constant(lowering, either))) {
+        return either;
+    }
+    for (i = 0; i < 2; i++) {
+        sides[i] = narrow[i] != MDF_LOWERED_NONE ? narrow[i] : any_of_form(lowering, lowering_example(lowering, either));
+        if (sides[i] == MDF_LOWERED_NONE ||
+            !mdf_value_has_form_of(lowering_example(lowering, sides[i]), lowering_example(lowering, either))) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    example = *lowering_example(lowering, either);
+    example.buffer = NULL;
+    id = lowering_add_joined(lowering, &example);
+    if (id != MDF_LOWERED_NONE) {
+        branches->merges[branches->n_merges++] = (struct mdf_lowered_merge){id, sides[0], sides[1]};
+    }
+    return id;
+}
+
+/* A value of either type: the wider side's where it is taken, else the other one's, which is known before. NONE where it is none
+ * of these. */
 static mdf_lowered_id merge_types(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
                                   mdf_lowered_id otherwise)
 {
-    mdf_lowered_id sides[2] = {then, otherwise}, others[2], terms[2], other, id;
+    mdf_lowered_id sides[2] = {then, otherwise}, narrow[2], terms[2], either, id;
     const struct mdf_value *a = lowering_example(lowering, then), *b = lowering_example(lowering, otherwise);
     struct mdf_value wide = is_wider((mdf_dtype)b->dtype, (mdf_dtype)a->dtype) ? *b : *a;
     size_t i;
 
     wide.buffer = NULL;
     for (i = 0; i < 2; i++) {
-        others[i] = narrow_constant(lowering, sides[i], &wide);
-    }
-    other = others[0] != MDF_LOWERED_NONE ? others[0] : others[1];
-    if (other == MDF_LOWERED_NONE ||
-        (others[0] != MDF_LOWERED_NONE && others[1] != MDF_LOWERED_NONE && !is_same_number(lowering, others[0], others[1]))) {
-        return MDF_LOWERED_NONE;
-    }
-    for (i = 0; i < 2; i++) {
-        bool is_other = sides[i] == others[i];
+        bool is_narrow;
 
+        narrow[i] = narrow_of(lowering, sides[i], &wide);
+        is_narrow = sides[i] == narrow[i];
         terms[i] =
-            is_of_either_type(lowering, sides[i]) ? lowering->facts[sides[i]].is_strong : mdf_term_truth(lowering, !is_other);
-        sides[i] = is_other ? constant_as(lowering, sides[i], &wide) : sides[i];
+            is_of_either_type(lowering, sides[i]) ? lowering->facts[sides[i]].is_strong : mdf_term_truth(lowering, !is_narrow);
+        sides[i] = is_narrow ? constant_as(lowering, sides[i], &wide) : sides[i];
         if (sides[i] == MDF_LOWERED_NONE || !mdf_value_has_form_of(lowering_example(lowering, sides[i]), &wide) ||
             (!is_of_either_type(lowering, sides[i]) && lowering_is_either(lowering, sides[i]))) {
             return MDF_LOWERED_NONE;
         }
     }
-    id = lowering_has_failed(lowering) ? MDF_LOWERED_NONE : lowering_add_joined(lowering, &wide);
+    either = lowering_has_failed(lowering) ? MDF_LOWERED_NONE : merge_narrow(lowering, branches, narrow);
+    id = either == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : lowering_add_joined(lowering, &wide);
     if (id != MDF_LOWERED_NONE) {
         branches->merges[branches->n_merges++] = (struct mdf_lowered_merge){id, sides[0], sides[1]};
-        lowering_mark_either(lowering, id, wide.strength, lowering_example(lowering, other)->strength,
+        lowering_mark_either(lowering, id, wide.strength, lowering_example(lowering, either)->strength,
                              merge_terms(lowering, branches, terms[0], terms[1]));
         lowering->facts[id].is_of_either_type = true;
-        lowering->facts[id].narrow = other;
+        lowering->facts[id].narrow = either;
     }
     return lowering_has_failed(lowering) ? MDF_LOWERED_NONE : id;
 }
@@ -373,7 +408,8 @@ static bool is_weaker_of(const struct lowering *lowering, mdf_lowered_id constan
         return false;
     }
     other = lowering_example(lowering, lowering->facts[id].narrow);
-    is_same = mdf_value_convert(lowering->memory, &as_wide, other, (mdf_dtype)value->dtype) &&
+    is_same = lowering_is_constant(lowering, lowering->facts[id].narrow) &&
+              mdf_value_convert(lowering->memory, &as_wide, other, (mdf_dtype)value->dtype) &&
               memcmp(as_wide.data, value->data, mdf_dtype_size((mdf_dtype)value->dtype)) == 0;
     mdf_value_clear(lowering->memory, &as_wide);
     return is_same;

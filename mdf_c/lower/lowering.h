@@ -88,9 +88,8 @@ struct fact {
     bool is_either;
     uint8_t weaker;
     mdf_lowered_id is_strong;
-    bool is_of_either_type; /* where it is the weaker one, it is the constant `narrow`, of another type, which the value has too,
-                             */
-    mdf_lowered_id narrow;  /* converted without loss */
+    bool is_of_either_type; /* where it is the weaker one, it is `narrow`, of another type, mostly a constant, which the value has */
+    mdf_lowered_id narrow;  /* too, converted without loss */
     bool is_number;         /* of a loop's runs, which is `most` at most */
     int64_t most;
     struct mdf_lowered_loop *loop; /* of a number, whose body is being lowered; NULL: of none */
@@ -301,7 +300,8 @@ bool lowering_is_either(const struct lowering *lowering, mdf_lowered_id id);
 void lowering_mark_either(struct lowering *lowering, mdf_lowered_id id, uint8_t stronger, uint8_t weaker,
                           mdf_lowered_id is_strong);
 /* lowering_add_merge, also of values that differ in strength alone, or of a scalar and a constant of another type; what it merges
- * is added to the branches' merges, two at most. */
+ * is added to the branches' merges, so many at most. */
+enum { LOWERING_MERGES = 3 };
 mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
                               mdf_lowered_id otherwise);
 /* An instruction, with what it reads and writes, and how it is lowered where all of that has one strength. */

@@ -96,10 +96,15 @@ mdf_lowered_id mdf_term_number(struct lowering *lowering, mdf_lowered_id truth)
 
 mdf_lowered_id mdf_term_choose(struct lowering *lowering, mdf_lowered_id truth, mdf_lowered_id a, mdf_lowered_id b)
 {
+    uint8_t dtype;
+
     if (mdf_term_is(lowering, truth, true) || mdf_term_is(lowering, truth, false)) {
         return mdf_term_is(lowering, truth, true) ? a : b;
     }
-    return add_op(lowering,
-                  (struct mdf_lowered_op){.code = MDF_LOWERED_SELECT, .dtype = MDF_DTYPE_INT64, .n_in = 3, .in = {truth, a, b}},
-                  MDF_DTYPE_INT64);
+    if (truth == MDF_LOWERED_NONE || a == MDF_LOWERED_NONE || b == MDF_LOWERED_NONE) {
+        return MDF_LOWERED_NONE;
+    }
+    dtype = lowering_example(lowering, a)->dtype;
+    return add_op(lowering, (struct mdf_lowered_op){.code = MDF_LOWERED_SELECT, .dtype = dtype, .n_in = 3, .in = {truth, a, b}},
+                  (mdf_dtype)dtype);
 }

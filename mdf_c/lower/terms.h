@@ -19,7 +19,7 @@ mdf_lowered_id mdf_term_compute(struct lowering *lowering, enum mdf_lowered_code
                                 mdf_lowered_id b);
 /* `truth` as 0 or 1. */
 mdf_lowered_id mdf_term_number(struct lowering *lowering, mdf_lowered_id truth);
-/* int64: truth ? a : b. */
+/* truth ? a : b, which are of one type. */
 mdf_lowered_id mdf_term_choose(struct lowering *lowering, mdf_lowered_id truth, mdf_lowered_id a, mdf_lowered_id b);
 
 #endif

@@ -76,8 +76,7 @@ bool lowering_compute_first(enum mdf_lowered_code code, mdf_dtype dtype, size_t 
                             const struct mdf_value *const operands[], uint64_t *computed);
 /* lower_number.c: one op for a kernel that computes a number; *taken: there is one. False: it failed. */
 bool lowering_add_number(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
-/* lower_least.c: for C source, Python's min or max of numbers that differ in strength or type; *taken: it is such a call. False:
- * it failed. */
+/* lower_least.c: Python's min or max of numbers; *taken: it is such a call. False: it failed. */
 bool lowering_choose_number(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 
 /* --- lower_others.c: whether a value that was made in place of a call's result is the same on the examples; calls that come to

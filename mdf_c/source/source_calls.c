@@ -71,9 +71,9 @@ static bool write_quotient(struct mdf_source_writer *writer, const struct mdf_so
     }
     mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", mdf_source_element(writer, call->call->inputs[1], "0")),
                            "division by zero");
-    mdf_source_line(
-        writer, "%s = (double)((long double)%s / (long double)%s);", mdf_source_element(writer, call->call->outputs[0], "0"),
-        mdf_source_element(writer, call->call->inputs[0], "0"), mdf_source_element(writer, call->call->inputs[1], "0"));
+    mdf_source_line(writer, "%s = %s(%s, %s);", mdf_source_element(writer, call->call->outputs[0], "0"),
+                    mdf_source_use(writer, "true_quotient"), mdf_source_element(writer, call->call->inputs[0], "0"),
+                    mdf_source_element(writer, call->call->inputs[1], "0"));
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* test_whole_division.c - quotients and remainders of int64 arrays, in vectors as one by one: in all places of a vector, about 0,
  * and on both sides of the largest numbers that vectors take. */
+#include "functions/elements/element_helpers.h"
 #include "functions/elements/loops/element_loops.h"
 #include "functions/elements/loops/whole_division.h"
 
@@ -127,3 +128,33 @@ Test(whole_division, vectors_take_what_they_can)
 }
 
 #endif
+
+/* Python's quotient of whole numbers is rounded once; the expected ones are Python's. */
+Test(whole_division, true_quotients_are_rounded_once)
+{
+    static const struct {
+        int64_t a, b;
+        double quotient;
+    } cases[] = {{1209, 2287, 0x1.0ea9eba0a1307p-1},
+                 {1094, -7213, -0x1.369f12a20dd77p-3},
+                 {3039, 8750, 0x1.63a65b2a4e4adp-2},
+                 {INT64_C(3591618735728258594), INT64_C(127729326725646075), 0x1.c1e75a768fad0p+4},
+                 {INT64_C(701055455000585693), 835893778, 0x1.8feb1b5f1e78fp+29},
+                 {INT64_C(-6687177563133029940), INT64_C(34372556025407298), -0x1.85198d5a6e83fp+7},
+                 {INT64_C(2072868625622490127), INT64_C(3201970417556), 0x1.3c199a4ef8da2p+19},
+                 {INT64_C(5147764947167880556), 2915922937, 0x1.a4e75a086c95ep+30},
+                 {INT64_MIN, -1, 0x1p63},
+                 {INT64_MIN, 3, -0x1.5555555555555p+61},
+                 {1, INT64_MIN, -0x1p-63},
+                 {INT64_MAX, INT64_MAX - 1, 1},
+                 {(INT64_C(1) << 53) + 1, 1, 0x1p53},
+                 {0, INT64_MIN, -0.0},
+                 {0, -5, -0.0}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        double found = mdf_true_quotient(cases[i].a, cases[i].b);
+
+        cr_expect(memcmp(&found, &cases[i].quotient, sizeof found) == 0, "%lld / %lld: %a", (long long)cases[i].a,
+                  (long long)cases[i].b, found);
+    }
+}

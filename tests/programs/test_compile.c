@@ -797,6 +797,7 @@ Test(compile, what_has_no_form_is_refused)
         {VALUE("'text'"), "error: node 'N', output port 'o': it can not be written as C: it is no array of numbers"},
         {VALUE("[x, q]"), "can not be written as C"},
         {VALUE("min(1, 2.5, q * x[0, 0])"), "min yields one of its values as it is, and these are of several kinds"},
+        {VALUE("max(1, q)"), "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0"},
         {VALUE("max(0, q)"), "let all sides of a condition, or all values of min and max, be of the same type: 0.0, not 0"},
     };
     static const char ports[] =
