@@ -5,8 +5,9 @@ import random
 import case as cases
 
 LITERALS = ["0", "1", "0.0", "1.0", "0.5", "2", "(-1)", "True", "False", "2.5", "(-0.0)", "3", "1e19", "1e30"]
-UNARY = ["abs", "float", "int", "round", "bool", "math.floor", "math.trunc", "numpy.sign", "numpy.floor", "numpy.square", "numpy.exp", "numpy.logical_not"]
-BINARY = ["numpy.copysign", "numpy.maximum", "numpy.minimum", "numpy.hypot", "numpy.arctan2", "numpy.heaviside", "numpy.add", "numpy.fmax", "min", "max", "math.copysign"]
+UNARY = ["abs", "float", "int", "round", "bool", "math.floor", "math.trunc", "numpy.sign", "numpy.floor", "numpy.square", "numpy.exp", "numpy.logical_not", "math.ceil", "math.sin", "math.tanh", "math.exp",
+         "math.sqrt", "math.log", "math.degrees", "math.isnan", "math.isfinite", "math.isinf", "not "]
+BINARY = ["numpy.copysign", "numpy.maximum", "numpy.minimum", "numpy.hypot", "numpy.arctan2", "numpy.heaviside", "numpy.add", "numpy.fmax", "min", "max", "math.copysign", "math.atan2", "math.hypot", "math.fmod", "math.pow"]
 VALUES = [0, 1, 2, 0.0, 1.0, 0.5, -1, -2.5, 0.25, 3]
 
 
@@ -32,11 +33,11 @@ def _make(rng, names, depth):
     if r < 0.48:
         return f"({part()} {rng.choice(['and', 'or'])} {rng.choice(['0', '1', part()])})"
     if r < 0.64:
-        return f"({part()} {rng.choice('+-*')} {part()})"
+        return f"({part()} {rng.choice('+-*+-*/')} {part()})"
     if r < 0.78:
         return f"{rng.choice(BINARY)}({part()}, {part()})"
     if r < 0.9:
-        return f"{rng.choice(UNARY)}({part()})"
+        return f"({rng.choice(UNARY)}({part()}))"
     return f"numpy.where({_test(rng, names, depth - 1)}, {part()}, {part()})" if r < 0.95 else f"[{part()}, {part()}][{rng.choice([0, 1, -1])}]"
 
 

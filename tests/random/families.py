@@ -4,6 +4,7 @@ import changing
 import changing_states
 import chains
 import deep_nests
+import either
 import grammar
 import modeci_grammar
 import nests
@@ -15,7 +16,7 @@ import successions
 
 _TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states, bits)
 FAMILIES = [module.make for module in _TURNS]
-NAMED = {**{module.__name__: module.make for module in _TURNS}, "deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard}  # the last take no turns
+NAMED = {**{module.__name__: module.make for module in _TURNS}, "deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard, "either": either.make}  # the last take no turns of their own
 _chosen = []
 
 
