@@ -102,10 +102,7 @@ static bool may_nest_fail(const struct mdf_lowered_nest *nest)
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        const struct mdf_nest_step *step = &nest->steps[i];
-
-        if (step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
-                                           : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
+        if (mdf_source_step_may_bail_out(&nest->steps[i])) {
             return true;
         }
     }
@@ -117,7 +114,7 @@ static bool may_op_fail(const struct mdf_lowered *lowered, const struct mdf_lowe
     const struct mdf_lowered_region *inner;
     size_t i;
 
-    if (op->code == MDF_LOWERED_CALL || mdf_source_may_bail_out(op->code) ||
+    if (op->code == MDF_LOWERED_CALL || mdf_source_op_may_bail_out(lowered, op) ||
         (op->code == MDF_LOWERED_NEST && may_nest_fail(op->of.nest)) ||
         (op->code == MDF_LOWERED_LOOP &&
          (op->of.loop->n_runs == SIZE_MAX || op->of.loop->n_padded > 0 || op->of.loop->limit > 0))) {

@@ -9,6 +9,7 @@
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/kernel/move.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 
 #include <math.h>
@@ -337,6 +338,32 @@ static bool express_exact(struct mdf_source_writer *writer, const struct mdf_low
 static bool casts_all(const struct mdf_operator *operator)
 {
     return operator!= NULL && operator->move != NULL && operator->move->in_order && operator->form != MDF_FORM_NUMBER;
+}
+
+/* Of a code on elements of a type, whose result is of another. */
+static bool may_bail_out(enum mdf_lowered_code code, const struct mdf_operator *operator, const void * settings, mdf_dtype from,
+                         mdf_dtype to)
+{
+    const struct mdf_element *element = code == MDF_LOWERED_ELEMENTS && operator!= NULL ? mdf_element_of(operator, settings) : NULL;
+    const struct mdf_element_form *form = element != NULL ? mdf_element_form(element, from) : NULL;
+
+    if (code == MDF_LOWERED_CAST) {
+        return is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && !casts_all(operator);
+    }
+    return code == MDF_LOWERED_ELEMENTS ? form != NULL && form->refused != NULL : mdf_lowered_may_bail_out(code);
+}
+
+bool mdf_source_op_may_bail_out(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
+{
+    return op->out != MDF_LOWERED_NONE && may_bail_out((enum mdf_lowered_code)op->code, op->operator, op->settings,
+                                                       (mdf_dtype)op->dtype, (mdf_dtype)lowered->values[op->out].form.dtype);
+}
+
+bool mdf_source_step_may_bail_out(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_ELEMENT ? may_bail_out((enum mdf_lowered_code)step->code, step->operator, step->settings,
+                                                         (mdf_dtype)step->operand_dtype, (mdf_dtype)step->dtype)
+                                          : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
 }
 
 static void express_cast_to_whole(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, mdf_dtype to,

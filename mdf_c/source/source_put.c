@@ -26,7 +26,7 @@ static bool always_computes(const struct mdf_lowered_nest *nest)
     size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
-        if (nest->steps[i].kind == MDF_NEST_ELEMENT && mdf_source_may_bail_out(nest->steps[i].code)) {
+        if (nest->steps[i].kind == MDF_NEST_ELEMENT && mdf_source_step_may_bail_out(&nest->steps[i])) {
             return false;
         }
     }

@@ -25,7 +25,7 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     mdf_dtype dtype = (mdf_dtype)writer->lowered->values[op->out].form.dtype;
     struct mdf_source_expression expression;
 
-    if (!own->is_live && !mdf_source_may_bail_out(op->code)) {
+    if (!own->is_live && !mdf_source_op_may_bail_out(writer->lowered, op)) {
         return true;
     }
     if (!express(writer, op, &expression)) {

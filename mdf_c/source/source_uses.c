@@ -7,12 +7,6 @@
 
 /* ------------------------------------------------------------------ live values */
 
-bool mdf_source_may_bail_out(unsigned code)
-{
-    return code == MDF_LOWERED_DIVIDE_NONZERO || (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_NEGATE_EXACT) ||
-           code == MDF_LOWERED_FUNCTION || code == MDF_LOWERED_PUT;
-}
-
 struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
 {
     struct mdf_nest_set live = {{0}};
@@ -21,10 +15,8 @@ struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer
     for (i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
-        bool may_bail_out = step->kind == MDF_NEST_ELEMENT ? mdf_source_may_bail_out(step->code)
-                                                           : step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
 
-        if (is_result || may_bail_out) {
+        if (is_result || mdf_source_step_may_bail_out(step)) {
             mdf_nest_set_add(&live, i);
         }
         if (mdf_nest_set_has(&live, i)) {
@@ -64,11 +56,13 @@ static bool is_read(const struct mdf_source_writer *writer, mdf_lowered_id id)
            (writer->lowered->values[id].form.length > 0 || writer->lowered->values[id].open_axes != 0);
 }
 
-/* A routine that may refuse what it is given, or draws, does so whoever needs its results; it writes all that it has. */
+/* What may refuse what it is given, or draws, does so whoever needs its results; a routine writes all that it has. */
 static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
     const struct mdf_routine *routine = call->stack != NULL ? NULL : call->call.operator->routine;
-    bool may_refuse = mdf_source_takes_grown_item(writer, call) || (routine != NULL && (routine->why != NULL || routine->draws));
+    bool is_quotient = call->stack == NULL && call->call.operator->form == MDF_FORM_QUOTIENT;
+    bool may_refuse =
+        mdf_source_takes_grown_item(writer, call) || is_quotient || (routine != NULL && (routine->why != NULL || routine->draws));
     bool any = may_refuse, changed = false;
     size_t i;
 
@@ -164,7 +158,7 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
     MDF_LOWERED_CASES_OF_ELEMENTS:
         break;
     }
-    if (!mdf_source_is_live(writer, op->out) && !mdf_source_may_bail_out(op->code)) {
+    if (!mdf_source_is_live(writer, op->out) && !mdf_source_op_may_bail_out(writer->lowered, op)) {
         return false;
     }
     /* Where what is put is not read, it is still asked whether the place is there. */

@@ -10,6 +10,7 @@
 #include "mdf_c/base/text.h"
 #include "mdf_c/code/code.h"
 #include "mdf_c/lowered/lowered.h"
+#include "mdf_c/lowered/nest.h"
 
 /* A function that generated code calls; it is written out once, where it is needed. */
 struct mdf_source_helper {
@@ -293,8 +294,9 @@ void mdf_source_mark_live(struct mdf_source_writer *writer);
 bool mdf_source_is_live(const struct mdf_source_writer *writer, mdf_lowered_id id);
 /* Whether a call takes an item, by its number, of an array that grows: it may refuse that whoever needs it. */
 bool mdf_source_takes_grown_item(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call);
-/* Whether an op of a code (enum mdf_lowered_code) can bail out although nobody needs its result. */
-bool mdf_source_may_bail_out(unsigned code);
+/* Whether an op of elements, or a PUT, or a step of a nest, bails out although nobody needs its result. */
+bool mdf_source_op_may_bail_out(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
+bool mdf_source_step_may_bail_out(const struct mdf_nest_step *step);
 /* The steps of a nest that something depends on: what stores a live value, and what may bail out. */
 struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest);
 

@@ -205,3 +205,29 @@ Test(compile_left_out, what_is_read_does_not_depend_on_what_else_is)
     free(plain);
     free(compiled);
 }
+
+/* What nobody reads is refused as it is where somebody does: b is 4, 3, 2, ... */
+Test(compile_left_out, what_is_refused_is_refused_unread)
+{
+    static const struct {
+        const char *unread, *begin, *message;
+    } cases[] = {{"function: onnx::Pow, args: {X: s, Y: b}", "[4, 4, 4]", "a whole number to a negative power (compiled) (step 5)"},
+                 {"value: s ** b", "[4, 4, 4]", "a whole number to a negative power (compiled) (step 5)"},
+                 {"value: s / b", "4", "division by zero (compiled) (step 4)"},
+                 {"value: int(math.inf if b < 1 else 2.0)", "4", "a real number does not fit a whole one (compiled) (step 4)"},
+                 {"value: math.log(b + 2)", "4", "log_float64 has no finite result (compiled) (step 6)"}};
+    char *output = compile_new_output();
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(output, COMPILE_OUTPUT_SIZE,
+                 "m: {graphs: {g: {nodes: {A: {parameters: {b: {default_initial_value: %s, value: b - 1}, s: {default_initial_value: "
+                 "%s, value: s + 1}, q: {%s}}, output_ports: {o: {value: s}}}}}}}",
+                 cases[i].begin, cases[i].begin, cases[i].unread);
+        compile_write_file("unread.yaml", output);
+        cr_expect_eq(
+            compile_run(output, "CC=tests/random/cc_fast.sh $BUILD/mdf-run --compile %s/unread.yaml -n 9 2>&1", compile_folder),
+            1);
+        cr_expect(strstr(output, cases[i].message) != NULL, "%s: %s", cases[i].unread, output);
+    }
+    free(output);
+}

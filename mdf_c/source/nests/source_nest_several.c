@@ -17,7 +17,7 @@ static bool can_repeat(const struct nest_text *text, size_t step)
     if (own->kind == MDF_NEST_LOAD || own->kind == MDF_NEST_STORE) {
         return own->view.at == MDF_NEST_NONE;
     }
-    return own->kind == MDF_NEST_ELEMENT && !mdf_source_may_bail_out(own->code) &&
+    return own->kind == MDF_NEST_ELEMENT && !mdf_source_step_may_bail_out(own) &&
            (own->code != MDF_LOWERED_ELEMENTS || nest_plan_is_vector(text->plan, step));
 }
 
