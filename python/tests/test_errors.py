@@ -1,7 +1,11 @@
 """Exceptions, warnings, interruption, threads."""
 
+import functools
+import inspect
+import json
 import os
 import pickle
+import re
 import signal
 import threading
 import time
@@ -9,7 +13,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import DECAY, DOUBLE, ENDLESS, model_of
+from conftest import DECAY, DOUBLE, ENDLESS, ROOT, model_of
 
 import mdf_c
 from mdf_c import _findings
@@ -345,3 +349,39 @@ def test_check_returns_errors_and_warnings():
     found = mdf_c.check(model)
     assert isinstance(found[0], mdf_c.MdfError) and "never run" in found[0].message
     assert [one.code for one in found if isinstance(one, mdf_c.MdfWarning)] == ["never-runs"]
+
+
+def refusal(text, path):
+    path.write_text(json.dumps(model_with(parameters={"k": {"value": text}})))
+    try:
+        mdf_c.compile(path)
+    except mdf_c.MdfError as error:
+        return error.message
+    return ""
+
+
+def test_arguments_by_place_are_those_of_numpy(tmp_path):
+    """What numpy has elsewhere or nowhere is given by its name only, or numpy.max(x, 0, True) would keep an axis that numpy does not."""
+    page = ROOT / "docs" / "operators.md"
+    if not page.exists() or tuple(map(int, np.__version__.split(".")[:2])) < (2, 4):
+        pytest.skip("the page of functions is not here, or numpy is older than the one whose meaning expressions have")
+    changes_nothing, wrong, n = {"copy", "optimize", "order", "stable", "subok"}, [], 0
+    for name in re.findall(r"^\| (numpy\.[\w.]+) \|", page.read_text(), re.MULTILINE):
+        theirs = functools.reduce(getattr, name.split(".")[1:], np)
+        formals = refusal(f"{name}(no_such_name=1)", tmp_path / "m.json").partition("its arguments are: ")[2].split()
+        if isinstance(theirs, type) or not formals:
+            continue
+        try:
+            theirs = [p for p in inspect.signature(theirs).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        except ValueError:  # written in C, with no signature that can be told
+            continue
+        n += 1
+        for at, formal in enumerate(formals):
+            like = theirs[min(at, len(theirs) - 1)] if theirs else None
+            if like is not None and (like.name == formal.strip("*=") or like.kind in (like.POSITIONAL_ONLY, like.VAR_POSITIONAL)):
+                continue
+            if formal.startswith("*") or formal.strip("=") in changes_nothing:
+                continue
+            if "by its name only" not in refusal(f"{name}({'None, ' * at}1)", tmp_path / "m.json"):
+                wrong.append((name, formal))
+    assert n > 150 and wrong == [("numpy.arange", "dtype=")]  # numpy takes that by place too, whatever its signature says

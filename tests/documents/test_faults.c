@@ -47,6 +47,8 @@ static const struct {
     {PORT("\"math.sin(1,2)\""), "m.yaml:3:76: error: node 'n', output port 'o': math.sin takes at most 1 argument"},
     {PORT("\"numpy.sum(1,0,None,None,True)\""),
      "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum takes 'initial' by its name only: initial=..."},
+    {PORT("\"numpy.max(1,0,True)\""),
+     "m.yaml:3:76: error: node 'n', output port 'o': numpy.max takes 'keepdims' by its name only: keepdims=..."},
     {PORT("\"numpy.std(1,0,None,None,1)\""),
      "m.yaml:3:76: error: node 'n', output port 'o': numpy.std takes 'keepdims' by its name only: keepdims=..."},
     {PORT("\"numpy.sum(x, a=x)\""), "m.yaml:3:76: error: node 'n', output port 'o': numpy.sum got two values for argument 'a'"},

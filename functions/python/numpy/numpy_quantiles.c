@@ -18,7 +18,7 @@
 #define ELEMENTS(places) "numpy.reshape(numpy.take(numpy.ravel(rows), numpy.ravel(" places ")), numpy.shape(" places "))"
 #define SHAPED(front, result)                                                \
     STEP("found", result), RESULT("numpy.reshape(found, numpy.append(" front \
-                                  ", kept if keepdims is None else " SIZES("numpy.any(a, axis, keepdims)") "))")
+                                  ", kept if keepdims is None else " SIZES("numpy.any(a, axis, keepdims=keepdims)") "))")
 /* How many elements of a row count, and whether there is a result of it. */
 #define ALL_COUNT STEP("count", "m"), STEP("is_there", "rows[:, -1] == rows[:, -1]")
 #define NUMBERS_COUNT \
@@ -28,7 +28,7 @@
 #define METHODS ": the method is linear, lower, higher, midpoint or nearest"
 /* At a share of the way: one of both elements there, or between them, where numpy's interpolation meets both ends exactly. */
 #define QUANTILE(name, whole, counting)                                                                                        \
-    QUANTILES(name, "a q axis= method= keepdims=", counting, STEP("share", "numpy.asarray(q) / " whole),                       \
+    QUANTILES(name, "a q axis= method=! keepdims=", counting, STEP("share", "numpy.asarray(q) / " whole),                      \
               STEP("asked", "operator.refuse('" name ": what is asked for is not between 0 and " whole                         \
                             "', numpy.expand_dims(numpy.ravel(share), 1), numpy.all((share >= 0) & (share <= 1)))"),           \
               STEP("at", "asked * (count - 1)"), STEP("below", "first + numpy.astype(numpy.floor(at), 'int64')"),              \
@@ -46,13 +46,14 @@
                      "else element"))
 
 const struct mdf_operator mdf_operators_python_numpy_quantiles[] = {
-    WRITTEN_OUT("numpy.median", 0, "a axis= keepdims=", AXES_BEHIND,
-                STEP("ordered", "numpy.sort(numpy.reshape(moved, numpy.append(kept, m)))"),
-                STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
-                STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
-                RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims)))")),
+    WRITTEN_OUT(
+        "numpy.median", 0, "a axis= keepdims=!", AXES_BEHIND,
+        STEP("ordered", "numpy.sort(numpy.reshape(moved, numpy.append(kept, m)))"),
+        STEP("last", "numpy.sum(ordered[..., m - 1:], -1)"),
+        STEP("middle", "numpy.where(last == last, numpy.mean(ordered[..., (m - 1) // 2:m // 2 + 1], -1), numpy.nan)"),
+        RESULT("middle if keepdims is None else numpy.reshape(middle, numpy.shape(numpy.any(a, axis, keepdims=keepdims)))")),
     /* The mean of those in the middle. */
-    QUANTILES("numpy.nanmedian", "a axis= keepdims=", NUMBERS_COUNT, STEP("below", "first + (count - 1) // 2"),
+    QUANTILES("numpy.nanmedian", "a axis= keepdims=!", NUMBERS_COUNT, STEP("below", "first + (count - 1) // 2"),
               STEP("above", "first + count // 2"), STEP("a_side", ELEMENTS("below")), STEP("b_side", ELEMENTS("above")),
               SHAPED("numpy.zeros([0], numpy.int64)", "numpy.where(is_there, numpy.where(below == above, a_side, "
                                                       "(a_side + 1.0 * b_side) / 2.0), numpy.nan)")),

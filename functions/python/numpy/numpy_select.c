@@ -186,7 +186,7 @@ static const struct mdf_derivative clip_derivatives[] = {{0, "dy * (x0 == y)"},
 const struct mdf_operator mdf_operators_python_numpy_select[] = {
     MDF_FUNCTION("numpy.where", run_where, 0, "condition x y", MDF_ELEMENT(select)),
     MDF_FUNCTION("numpy.select", run_select, 0, "condlist choicelist default=", .written_out = MDF_WRITTEN_OUT_CHOICES),
-    MDF_FUNCTION("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min= max=", .derivatives = clip_derivatives,
+    MDF_FUNCTION("numpy.clip", run_clip, MDF_OPERATOR_METHOD, "a a_min= a_max= min=! max=", .derivatives = clip_derivatives,
                  .form = MDF_FORM_BOUNDS, .nodes = "Min(Max(Min(Max(a, b), c), d), e)", .called = " clamp "),
     MDF_FUNCTION("numpy.round", run_round, MDF_OPERATOR_METHOD, "a decimals=", MDF_ELEMENT(nearest), .form = MDF_FORM_DECIMALS),
     MDF_FUNCTION("numpy.around", run_round, 0, "a decimals=", MDF_ELEMENT(nearest), .form = MDF_FORM_DECIMALS),

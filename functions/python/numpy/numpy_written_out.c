@@ -26,7 +26,7 @@
 /* Which elements count. */
 #define THOSE "numpy.broadcast_to(where, numpy.shape(a))"
 /* How many are numbers. */
-#define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, None, keepdims)"
+#define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, keepdims=keepdims)"
 
 /* "message value= holds=": the value where a truth holds, else an error: a call has no meaning. */
 static bool run_refuse(struct mdf_call *call)
@@ -48,16 +48,18 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     MDF_FUNCTION("operator.refuse", run_refuse, 0,
                  "message value= holds=", .derivatives = MDF_DERIVATIVES({1, "dy"}, {MDF_DERIVATIVE_ANY, NULL})),
     WRITTEN_OUT("operator.sum_where", 0,
-                "a axis= dtype= keepdims= where=", RESULT("numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims)")),
+                "a axis= dtype= keepdims= where=",
+                RESULT("numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims=keepdims)")),
     WRITTEN_OUT("operator.prod_where", 0,
-                "a axis= dtype= keepdims= where=", RESULT("numpy.prod(numpy.where(" THOSE ", a, 1), axis, dtype, keepdims)")),
+                "a axis= dtype= keepdims= where=",
+                RESULT("numpy.prod(numpy.where(" THOSE ", a, 1), axis, dtype, keepdims=keepdims)")),
     WRITTEN_OUT("operator.mean_where", 0, "a axis= dtype= keepdims= where=",
-                RESULT("numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims) / numpy.sum(numpy.where(" THOSE
-                       ", numpy.ones_like(a), 0), axis, dtype, keepdims)")),
+                RESULT("numpy.sum(numpy.where(" THOSE ", a, 0), axis, dtype, keepdims=keepdims) / numpy.sum(numpy.where(" THOSE
+                       ", numpy.ones_like(a), 0), axis, dtype, keepdims=keepdims)")),
     WRITTEN_OUT_FLAT("operator.any_where",
-                     "a axis= keepdims= where=", RESULT("numpy.any(numpy.where(" THOSE ", a, 0), axis, keepdims)")),
+                     "a axis= keepdims= where=", RESULT("numpy.any(numpy.where(" THOSE ", a, 0), axis, keepdims=keepdims)")),
     WRITTEN_OUT_FLAT("operator.all_where",
-                     "a axis= keepdims= where=", RESULT("numpy.all(numpy.where(" THOSE ", a, 1), axis, keepdims)")),
+                     "a axis= keepdims= where=", RESULT("numpy.all(numpy.where(" THOSE ", a, 1), axis, keepdims=keepdims)")),
     WRITTEN_OUT("operator.ravel_columns", 0, "a", RESULT("numpy.ravel(numpy.transpose(a))")),
     WRITTEN_OUT("operator.reshape_columns", 0, "a shape",
                 RESULT("numpy.transpose(numpy.reshape(numpy.transpose(a), numpy.flip(numpy.ravel(shape))))")),
@@ -90,12 +92,14 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT_FLAT("numpy.tri", "N M= k=", RESULT("numpy.tril(numpy.ones([N, N if M is None else M]), 0 if k is None else k)")),
     WRITTEN_OUT("numpy.diagflat", 0, "v k=", RESULT("numpy.diag(numpy.ravel(v), 0 if k is None else k)")),
     WRITTEN_OUT("numpy.matrix_transpose", 0, "x", RESULT("numpy.swapaxes(x, -1, -2)")),
-    WRITTEN_OUT("numpy.ptp", 0, "a axis= keepdims=",
+    WRITTEN_OUT("numpy.ptp", 0, "a axis= keepdims=!",
                 RESULT("numpy.subtract(numpy.max(a, axis, keepdims=keepdims), numpy.min(a, axis, keepdims=keepdims))")),
     WRITTEN_OUT_FLAT("numpy.count_nonzero",
-                     "a axis= keepdims=", RESULT("numpy.sum(numpy.not_equal(a, 0), axis, keepdims=keepdims)")),
-    WRITTEN_OUT("numpy.nansum", 0, "a axis= dtype= keepdims=", RESULT("numpy.sum(" WITHOUT_NAN(0) ", axis, dtype, keepdims)")),
-    WRITTEN_OUT("numpy.nanprod", 0, "a axis= dtype= keepdims=", RESULT("numpy.prod(" WITHOUT_NAN(1) ", axis, dtype, keepdims)")),
+                     "a axis= keepdims=!", RESULT("numpy.sum(numpy.not_equal(a, 0), axis, keepdims=keepdims)")),
+    WRITTEN_OUT("numpy.nansum", 0, "a axis= dtype= keepdims=!",
+                RESULT("numpy.sum(" WITHOUT_NAN(0) ", axis, dtype, keepdims=keepdims)")),
+    WRITTEN_OUT("numpy.nanprod", 0, "a axis= dtype= keepdims=!",
+                RESULT("numpy.prod(" WITHOUT_NAN(1) ", axis, dtype, keepdims=keepdims)")),
     WRITTEN_OUT(
         "numpy.trapezoid", 0, "y x= dx= axis=", STEP("rows", "numpy.asarray(y) if axis is None else numpy.moveaxis(y, axis, -1)"),
         STEP("places",
@@ -103,22 +107,25 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
         STEP("apart", "places[..., 1:] - places[..., :-1] if x is not None else 1.0 if dx is None else dx"),
         RESULT("numpy.sum(apart * (rows[..., 1:] + rows[..., :-1]) / 2.0, -1)")),
     WRITTEN_OUT("numpy.var", MDF_OPERATOR_METHOD, "a axis= dtype= ddof=! keepdims=", STEP("reals", "numpy.multiply(a, 1.0)"),
-                STEP("apart", "reals - numpy.mean(reals, axis, dtype, True)"),
-                STEP("total", "numpy.sum(apart * apart, axis, dtype, keepdims)"),
+                STEP("apart", "reals - numpy.mean(reals, axis, dtype, keepdims=True)"),
+                STEP("total", "numpy.sum(apart * apart, axis, dtype, keepdims=keepdims)"),
                 RESULT("total / max(numpy.size(a) / max(numpy.size(total), 1) - (0.0 if ddof is None else ddof), 0.0)")),
     WRITTEN_OUT(
-        "numpy.average", 0, "a axis= weights= keepdims=",
+        "numpy.average", 0, "a axis= weights= keepdims=!",
         STEP("share",
              "None if weights is None else weights if numpy.shape(weights) == numpy.shape(a) else "
              "numpy.moveaxis(numpy.reshape(weights, numpy.append(numpy.shape(a)[axis], [1] * (numpy.ndim(a) - 1))), 0, axis)"),
-        STEP("total", "None if weights is None else numpy.sum(numpy.multiply(numpy.ones_like(a), share), axis, None, keepdims)"),
-        RESULT("numpy.mean(a, axis, None, keepdims) if weights is None else numpy.sum(numpy.multiply(a, share), axis, None, "
-               "keepdims) / total * (1.0 / float(numpy.all(total)))")),
+        STEP("total",
+             "None if weights is None else numpy.sum(numpy.multiply(numpy.ones_like(a), share), axis, keepdims=keepdims)"),
+        RESULT("numpy.mean(a, axis, keepdims=keepdims) if weights is None else numpy.sum(numpy.multiply(a, share), axis, "
+               "keepdims=keepdims) / total * (1.0 / float(numpy.all(total)))")),
     WRITTEN_OUT("numpy.nanmean", 0,
-                "a axis= dtype= keepdims=", RESULT("numpy.sum(" WITHOUT_NAN(0) ", axis, dtype, keepdims) / " N_NUMBERS "")),
+                "a axis= dtype= keepdims=!",
+                RESULT("numpy.sum(" WITHOUT_NAN(0) ", axis, dtype, keepdims=keepdims) / " N_NUMBERS "")),
     WRITTEN_OUT("numpy.nanvar", 0, "a axis= dtype= ddof=! keepdims=", STEP("reals", "numpy.multiply(a, 1.0)"),
-                STEP("apart", "numpy.where(numpy.not_equal(a, a), 0.0, reals - numpy.nanmean(reals, axis, dtype, True))"),
-                STEP("total", "numpy.sum(apart * apart, axis, dtype, keepdims)"),
+                STEP("apart",
+                     "numpy.where(numpy.not_equal(a, a), 0.0, reals - numpy.nanmean(reals, axis, dtype, keepdims=True))"),
+                STEP("total", "numpy.sum(apart * apart, axis, dtype, keepdims=keepdims)"),
                 STEP("freedom", N_NUMBERS " - (0.0 if ddof is None else ddof)"),
                 RESULT("total / numpy.where(freedom > 0, freedom, numpy.nan)")),
     MDF_FUNCTION("numpy.std", NULL, MDF_OPERATOR_METHOD, "a axis= dtype= ddof=! keepdims=",
@@ -166,7 +173,7 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
              "== 3 else numpy.diff(once, 3) if n == 4 else operator.refuse('numpy.diff: the order is 0 to 4')"),
         RESULT("all if axis is None else numpy.moveaxis(all, -1, axis)")),
     /* Of one axis, whose places have one distance. */
-    WRITTEN_OUT("numpy.gradient", 0, "f spacing= axis=",
+    WRITTEN_OUT("numpy.gradient", 0, "f spacing= axis=!",
                 STEP("rows", "numpy.multiply(numpy.transpose(f, [0]) if axis is None else numpy.moveaxis(f, axis, -1), 1.0)"),
                 STEP("h", "1.0 if spacing is None else float(spacing)"),
                 STEP("first", "numpy.expand_dims(rows[..., 1] - rows[..., 0], -1) / h"),
@@ -184,7 +191,7 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
              "operator.insert(numpy.ravel(arr) if axis is None else numpy.moveaxis(arr, axis, 0), numpy.asarray(values), obj)"),
         RESULT("rest if axis is None else numpy.moveaxis(rest, 0, axis)")),
     WRITTEN_OUT(
-        "numpy.pad", 0, "array pad_width mode= constant_values=",
+        "numpy.pad", 0, "array pad_width mode= constant_values=!",
         STEP("fills", "numpy.asarray(False if constant_values is None else constant_values)"),
         RESULT("operator.pad(array, fills, pad_width, 'constant' if mode is None else mode) if constant_values is None or "
                "mode is None or mode == 'constant' else operator.refuse('numpy.pad: this mode takes no constant_values')")),
