@@ -50,6 +50,8 @@ static const struct {
     {"numpy.average(a, 0)", "[2.0, 3.5]"},
     {"numpy.average(u, weights=v)", "-4.157894736842105"},
     {"numpy.average(a, 1, [3, 1], keepdims=True)", "[[1.25], [3.5]]"},
+    {"numpy.round(numpy.asarray([255, 254, 44], numpy.uint8), -1)", "[4, 250, 40]"},
+    {"numpy.round(numpy.asarray([-127, 126, 44], numpy.int8), -1)", "[126, -126, 40]"},
     {"numpy.nanmean(z)", "2.5"},
     {"numpy.nanmean([z, z * 3], 0)", "[2.0, NaN, 8.0]"},
     {"numpy.nanvar(z, ddof=1)", "4.5"},

@@ -39,7 +39,6 @@ RULES = [
     (r"interp", _has_no_number, "NaN stays NaN beside one point too"),
     (r"cov\(|corrcoef", lambda arrays: any(np.size(x) == 0 for x in arrays), "of nothing it is NaN"),
     (r"argsort", lambda arrays: True, "equal numbers stay in their order, numpy's are in any"),
-    (r"round", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "rounded past the end of its type"),
     (r"initial=-", lambda arrays: any(getattr(x, "dtype", None) == np.uint8 for x in arrays), "a real number as one without sign"),
     (r"\*\* ?\(?[23i]", lambda arrays: any(getattr(x, "dtype", None) == bool for x in arrays), "truths ** 2 are int64 (docs/expressions.md)"),
 ]

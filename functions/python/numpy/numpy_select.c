@@ -136,15 +136,20 @@ struct rounding {
 #include "functions/elements/loops/elementwise_reals.inc"
 #include "functions/elements/loops/elementwise_end.inc"
 
-/* A whole number to a multiple of a power of ten, by way of float64 as in numpy. */
+#include "mdf_c/tensor/half_floats.inc"
+#include "mdf_c/tensor/small_floats.inc"
+
+/* A whole number to a multiple of a power of ten, by way of float64 as in numpy: past the ends of its type as casts are. */
 #define OPERATION round_whole
 #define SETTINGS struct rounding
-#define UNARY(x) given->multiplied ? x : (ELEMENT)round_to_multiple((double)x, given->scale, (double)LOWEST, (double)LARGEST)
-static double round_to_multiple(double x, double scale, double lowest, double largest)
+#define UNARY(x) given->multiplied ? x : (ELEMENT)round_to_multiple((double)x, given->scale, BITS + !IS_SIGNED)
+static uint64_t round_to_multiple(double x, double scale, int bits)
 {
     double rounded = rint(x / scale) * scale;
 
-    return rounded >= lowest && rounded < largest ? rounded : lowest;
+    return bits > 64   ? mdf_cut_to_uint64(rounded)
+           : bits > 32 ? (uint64_t)mdf_cut_to_int64(rounded)
+                       : (uint64_t)mdf_cut_to_int32(rounded);
 }
 #include "functions/elements/loops/elementwise_signed.inc"
 #include "functions/elements/loops/elementwise_unsigned.inc"
