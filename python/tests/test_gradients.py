@@ -564,3 +564,9 @@ def test_interpolation_between_one_point_and_reductions_along_no_axes_are_derive
     _, by = program(at)
     for name, array in at.items():
         np.testing.assert_allclose(by[name], differences(lambda moved, name=name: program({**at, name: moved})[0], array), atol=1e-8)
+
+
+@pytest.mark.parametrize("call", ["numpy.std(p)", "numpy.std([p, p], axis=1)", "p.std(ddof=0)", "numpy.nanstd(p)"])
+def test_what_does_not_vary_has_a_deviation_with_the_derivative_0(call):
+    value, by = mdf_c.value_and_grad(model_of({"parameters": {"p": {"value": [2.0]}}, "output_ports": {"y": {"value": call}}}), "y", ["n.p"])
+    assert not value.any() and by["n.p"] == [0.0]
