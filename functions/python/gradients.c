@@ -284,6 +284,11 @@ static bool run_sum_to(struct mdf_call *call)
     if (g->length == like->length) { /* axes of size 1 more or fewer */
         return take_shape(call, g, like);
     }
+    if (call->inputs[1]->kind == MDF_KIND_LIST) { /* which of these it was can not be told from here */
+        return mdf_call_error(call, MDF_UNSUPPORTED,
+                              "there is no derivative of a list that is joined (+), repeated (*) or broadcast to an array: make "
+                              "an array of it (numpy.concatenate, numpy.tile, numpy.asarray)");
+    }
     if (is_reduced(g, like)) {
         done = mdf_reduce(call, g, like->rank, shape_of(like));
         mdf_call_target(call, 0)->strength = (uint8_t)mdf_numpy_strength(like);

@@ -81,3 +81,9 @@ def test_as_many_choices_as_conditions_are_needed():
     for expression in ("numpy.select([a > 0], [a, b])", "numpy.select([], [])"):
         with pytest.raises(mdf_c.MdfError, match="a list of as many choices"):
             mdf_c.run(of(expression, VECTORS))
+
+
+@pytest.mark.parametrize("expression", ["numpy.sum([a, 1.0] + [a * a])", "numpy.sum([a] + [1.0])", "numpy.sum([a, a] * 3)", "numpy.sum(numpy.asarray([1.0, 2.0]) + [a])"])
+def test_lists_that_are_joined_are_refused_with_the_cure(expression):
+    with pytest.raises(mdf_c.MdfUnsupportedError, match=r"no derivative of a list that is joined .* \(numpy.concatenate, numpy.tile, numpy.asarray\)"):
+        mdf_c.value_and_grad(of(expression, {"a": np.array(1.5)}), "y", ["n.a"])
