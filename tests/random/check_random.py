@@ -17,6 +17,7 @@ import case as cases
 import families
 import lanes_way
 import nested_way
+import outlined_way
 import shrink
 from runner import ROOT, Runner, seeds_parser
 
@@ -78,7 +79,7 @@ class Check:
         outcome = self.runner.run(case, compiled, only)
         found = outcome.findings
         if only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
-            found = found + self.nested(case, outcome.last) + (self.nested_compiled(case) + self.compiled_lanes(case) if compiled else [])
+            found = found + self.nested(case, outcome.last) + self.outlined(case, outcome.last) + (self.nested_compiled(case) + self.compiled_lanes(case) if compiled else [])
         if self.python is not None and only == "-" and not any(f["kind"] != "different" for f in outcome.findings):
             found = found + self.python.findings(case, outcome.last)
             found = found + (self.slow_python(case, outcome.last, compiled) if slow_python else [])
@@ -92,6 +93,9 @@ class Check:
 
     def nested(self, case, last):
         return nested_way.findings(case, last, lambda inside: self.runner.run(inside, only="plain").last)
+
+    def outlined(self, case, last):
+        return outlined_way.findings(case, last, lambda other: self.runner.run(other, only="plain").last)
 
     def nested_compiled(self, case):
         inside = nested_way.nested(case)
@@ -116,6 +120,8 @@ class Check:
             found = run(case, outcome.last) if not outcome.findings else []
         elif finding["way"] == "nested":
             found = self.nested(case, self.runner.run(case, only="plain").last)
+        elif finding["way"] == "outlined":
+            found = self.outlined(case, self.runner.run(case, only="plain").last)
         elif finding["way"] == "nested_compiled":
             found = self.nested_compiled(case)
         elif finding["way"] == "compiled_lanes":

@@ -2,7 +2,8 @@
 
 A program is plain JSON: {"opset": n, "inputs": [{"name", "type", "shape"}], "outputs": [...], "initializers": [{"name", "type", "shape",
 "data"}], "nodes": [{"op", "inputs", "outputs", "attributes"}]}. An op may have a domain in front, "ai.onnx.ml::Scaler". A type is the name of an element type, or "seq(T)", "optional(T)"; a shape of
-None is left open. Attributes: whole numbers, reals, texts, lists of one of these, {"tensor": {"type", "shape", "data"}}, or {"graph": program}.
+None is left open. Attributes: whole numbers, reals, texts, lists of one of these, {"tensor": {"type", "shape", "data"}}, {"graph": program},
+or {"ref": name, "type": number} within a function: what its call gives. "functions": [{"name", "inputs", "outputs", "attributes": [name], "defaults": {name: attribute}, "nodes"}], of the domain local.
 """
 import struct
 
@@ -73,6 +74,8 @@ def _attribute(name, value):
     out = _bytes(1, name)
     if isinstance(value, dict) and "graph" in value:
         return out + _bytes(6, _graph(value["graph"], name)) + _number(20, 5)
+    if isinstance(value, dict) and "ref" in value:
+        return out + _bytes(21, value["ref"]) + _number(20, value["type"])
     if isinstance(value, dict):
         return out + _bytes(5, _tensor(value["tensor"])) + _number(20, 4)
     if isinstance(value, float):
@@ -100,7 +103,15 @@ def _graph(graph, name):
             + b"".join(_bytes(11, _value(x)) for x in graph["inputs"]) + b"".join(_bytes(12, _value(x)) for x in graph["outputs"]))
 
 
+def _function(function, opsets):
+    return (_bytes(1, function["name"]) + b"".join(_bytes(4, x) for x in function["inputs"]) + b"".join(_bytes(5, x) for x in function["outputs"])
+            + b"".join(_bytes(6, x) for x in function["attributes"]) + b"".join(_bytes(7, _node(x)) for x in function["nodes"])
+            + b"".join(_bytes(9, x) for x in opsets) + _bytes(10, "local") + b"".join(_bytes(11, _attribute(k, v)) for k, v in function["defaults"].items()))
+
+
 def encode(program):
     """The bytes of an .onnx file."""
-    return (_number(1, 8) + _bytes(2, "mdf_c") + _bytes(7, _graph(program, "main")) + _bytes(8, _bytes(1, "") + _number(2, program["opset"]))
-            + _bytes(8, _bytes(1, "ai.onnx.ml") + _number(2, 3)))
+    opsets = [_bytes(1, domain) + _number(2, version) for domain, version in (("", program["opset"]), ("ai.onnx.ml", 3))]
+    opsets += [_bytes(1, "local") + _number(2, 1)] if program.get("functions") else []
+    return (_number(1, 8) + _bytes(2, "mdf_c") + _bytes(7, _graph(program, "main")) + b"".join(_bytes(8, x) for x in opsets)
+            + b"".join(_bytes(25, _function(x, opsets)) for x in program.get("functions", [])))
