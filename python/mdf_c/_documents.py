@@ -96,7 +96,7 @@ def format_of(path: str | os.PathLike) -> str:
 
 
 def _typed(array: np.ndarray) -> dict[str, Any]:
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:  # numbers that Python has not
+    if array.dtype.itemsize > {"f": 8, "c": 16}.get(array.dtype.kind, 1 << 62) or array.dtype.names:  # numbers that Python has not, records
         raise TypeError(f"a {array.dtype} can not stand in a model")
     name = "string" if array.dtype.kind in "UO" else array.dtype.name  # in whatever order its bytes are
     return {"type": name, "shape": list(array.shape), "data": array.ravel().tolist()}

@@ -255,7 +255,7 @@ class Value(Uncopied):
 def _make(source: Any, error: Error) -> int | None:
     if source is None:
         return lib.mdf_value_new_none(error)
-    if isinstance(source, (bool, int, float, str)) and not isinstance(source, np.generic):
+    if isinstance(source, str) or isinstance(source, (bool, int, float)) and not isinstance(source, np.generic):
         return _make_scalar(source, error)
     if isinstance(source, Mapping):
         return _make_dict(source, error)

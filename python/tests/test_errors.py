@@ -305,6 +305,8 @@ def model_with(**node):
         (lambda: mdf_c.sweep(model_with(parameters={"k": {"value": 1}}), {"A.k": [1]}, steps=2.0), TypeError, "steps must be a whole number, not 2.0"),
         (lambda: mdf_c.gradient(model_with(), "y", ["A.x"], steps=2**64 + 1), ValueError, r"steps must be less than 2\*\*63"),
         (lambda: mdf_c.run(model_with(parameters={"k": {"value": 1}}), parameters={"A.k": np.longdouble(1)}), TypeError, "parameter 'A.k': a float128 can not"),
+        (lambda: mdf_c.run(model_with(parameters={"k": {"value": 1}}), parameters={"A.k": np.zeros(1, np.clongdouble)}), TypeError, "'A.k': a complex256 can not"),
+        (lambda: mdf_c.run(model_with(parameters={"k": {"value": 1}}), parameters={"A.k": np.zeros(1, "f4,i4")}), TypeError, "'A.k': a .* can not stand in"),
         (lambda: mdf_c.run(model_with(), {"x": 1}, record="yy"), mdf_c.MdfNameError, "no output port is named 'yy'; did you mean 'y'"),
         (lambda: mdf_c.run(model_with(), {"x": 1})["q"], mdf_c.MdfNameError, "no output port is named 'q'; there are A.y"),
         (

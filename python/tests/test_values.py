@@ -264,3 +264,7 @@ def test_what_is_refused(text, message):
     state = mdf_c.compile(model_of({"output_ports": {"y": {"value": text}}})).state()
     with pytest.raises(mdf_c.MdfError, match=message):
         state.evaluate()
+
+
+def test_a_text_of_numpy_is_a_text():
+    assert through(np.str_("a")).tolist() == through("a").tolist() == "a"
