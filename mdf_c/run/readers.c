@@ -119,6 +119,65 @@ static void note_program(struct readers *readers, const struct mdf_program *prog
     }
 }
 
+/* ------------------------------------------------------------------ with and without a time increment */
+
+/* Instructions of a node, one of whose sides an evaluation goes through: with a time increment or without. */
+struct sides {
+    struct readers *readers;
+    bool *is_made; /* of each slot: the node has written it before, by the same evaluation */
+};
+
+static bool note_kept(void *context, mdf_operand operand)
+{
+    const struct sides *sides = context;
+
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT && !sides->is_made[MDF_OPERAND_INDEX(operand)]) {
+        note(sides->readers, operand);
+    }
+    return false;
+}
+
+static bool note_made(void *context, mdf_operand operand)
+{
+    const struct sides *sides = context;
+
+    if (MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT) {
+        sides->is_made[MDF_OPERAND_INDEX(operand)] = true;
+    }
+    return false;
+}
+
+/* What one of both sides reads of the evaluation before is kept by that, whichever side that went through, and whether or not
+ * anything that it went through reads it. */
+static void note_sides(struct sides *sides, const struct mdf_code *code, size_t first, size_t end)
+{
+    size_t end_of_side = first;
+
+    for (size_t i = first; i < end; i++) {
+        const struct mdf_instruction *instruction = &code->instructions[i];
+
+        if (i < end_of_side) {
+            mdf_any_read(instruction, code->calls, code->bodies, note_kept, sides);
+        }
+        mdf_any_written(instruction, code->calls, note_made, sides);
+        if (instruction->opcode == MDF_OPCODE_JUMP_WITHOUT_DT ||
+            (instruction->opcode == MDF_OPCODE_JUMP && i + 1 == end_of_side)) { /* to the other side, or behind it */
+            end_of_side = instruction->target > end_of_side ? instruction->target : end_of_side;
+        }
+    }
+}
+
+static bool note_all_sides(struct readers *readers, const struct mdf_program *program, struct mdf_arena *arena)
+{
+    struct sides sides = {readers, mdf_arena_array(arena, program->code->n_slots, sizeof *sides.is_made)};
+
+    readers->reader = MDF_READ_BY_ALL;
+    for (size_t i = 0; sides.is_made != NULL && i < program->n_nodes; i++) {
+        note_sides(&sides, program->code, program->nodes[i].main, program->nodes[i].end);
+    }
+    return sides.is_made != NULL;
+}
+
 static bool find_readers(const struct mdf_program *program, struct mdf_arena *arena, struct readers *readers, const size_t *turns,
                          bool by_name)
 {
@@ -144,7 +203,7 @@ static bool find_readers(const struct mdf_program *program, struct mdf_arena *ar
         readers->reader = owner[i] != 0 ? owner[i] : MDF_READ_BY_ALL;
         note_instruction(readers, code, &code->instructions[i]);
     }
-    return true;
+    return note_all_sides(readers, program, arena);
 }
 
 uint32_t *mdf_program_readers(const struct mdf_program *program, struct mdf_arena *arena)

@@ -671,6 +671,32 @@ Test(solve, events_of_metadata_by_fixed_steps)
     expect_one_result(NEURON("{spike: {crosses: v - 1}}"), (mdf_options){.method = MDF_METHOD_DOPRI5}, 30, 0.1);
 }
 
+/* Without a time increment all begins anew, the clock that tells when events are too, which nothing else looks at. */
+Test(solve, events_behind_a_new_beginning)
+{
+    static const mdf_method methods[] = {MDF_METHOD_EULER, MDF_METHOD_RK4, MDF_METHOD_DOPRI5};
+
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        struct results results[2];
+
+        for (int plain = 0; plain < 2; plain++) {
+            const mdf_options options = {.method = methods[m], .plain = plain == 1};
+            mdf_error error = {0};
+            mdf_program *program = compile(NEURON("{spike: {crosses: v - 0.9}}"), &options, &error);
+            mdf_state *state = mdf_state_new(program, &error);
+
+            for (int i = 0; i < 20; i++) {
+                cr_assert_eq(mdf_evaluate(state, i % 13 == 0 ? (double)NAN : 0.25, &error), MDF_OK, "%s", error.message);
+            }
+            look(state, program, &results[plain]);
+            mdf_state_free(state);
+            mdf_program_free(program);
+        }
+        cr_expect_eq(memcmp(results[0].items, results[1].items, results[0].n * sizeof(double)), 0, "%d: %.17g, plainly %.17g", (int)m,
+                     results[0].items[1], results[1].items[1]);
+    }
+}
+
 Test(solve, refuses_events_that_say_too_little)
 {
     static const struct {
