@@ -568,6 +568,7 @@ static bool coerce_inputs(struct frame_call *call)
 {
     size_t i;
 
+    call->is_stable = false; /* where it fails, some inputs are those of no call */
     if (!mdf_coerce_inputs(&call->call, call->signature, call->given, call->effective, call->converted)) {
         return false;
     }

@@ -592,6 +592,36 @@ Test(api, an_evaluation_that_fails_spends_its_inputs)
     end(&fixture);
 }
 
+/* A sequence where an operator wants an array is made one, before it turns out to be of another type: the next call has its own. */
+Test(api, an_evaluation_that_fails_leaves_none_of_its_inputs)
+{
+    static const char text[] =
+        "{\"m\": {\"onnx_opset_version\": \"15\", \"graphs\": {\"g\": {\"nodes\": {\"s\": {\"input_ports\": {\"x\": {\"type\": \"float64\", \"shape\": [1, 2]}}, "
+        "\"parameters\": {\"p\": {\"function\": \"onnx::SequenceConstruct\", \"args\": {\"inputs\": \"[x]\"}}}, \"output_ports\": {\"q\": {\"value\": \"p\"}}}, "
+        "\"n\": {\"input_ports\": {\"k\": {\"type\": \"int64\", \"shape\": []}}, \"parameters\": {\"f\": {\"value\": 4, \"metadata\": {\"type\": \"int64\", "
+        "\"shape\": []}}, \"p\": {\"function\": \"onnx::Mod\", \"args\": {\"A\": \"k\", \"B\": \"f\"}}}, \"output_ports\": {\"r\": {\"value\": \"p\"}}}}}}}}";
+    struct fixture fixture;
+
+    begin(&fixture, text);
+    mdf_state_free(fixture.state);
+    mdf_program_free(fixture.program);
+    fixture.program = mdf_compile(fixture.model, &(mdf_options){.plain = true}, NULL); /* lowered, calls are no more */
+    fixture.state = mdf_state_new(fixture.program, NULL);
+    for (int i = 0; i < 3; i++) {
+        mdf_tensor tensor;
+
+        mdf_set_input_json(fixture.state, "k", "7", NULL);
+        mdf_set_input_json(fixture.state, "x", "[[0.5, 1.5]]", NULL);
+        cr_assert_eq(mdf_evaluate(fixture.state, NAN, NULL), MDF_OK);
+        cr_assert(mdf_value_tensor(mdf_output(fixture.state, "n", "r"), &tensor));
+        cr_expect_eq(*(const int64_t *)tensor.data, 3);
+        mdf_set_input_json(fixture.state, "x", "[[0.5, 1.5]]", NULL);
+        mdf_set_input_value(fixture.state, "k", mdf_output(fixture.state, "s", "q"), NULL);
+        cr_expect_eq(mdf_evaluate(fixture.state, NAN, NULL), MDF_TYPE);
+    }
+    end(&fixture);
+}
+
 Test(api, a_schedule_is_read_at_once)
 {
     size_t words[3] = {9, 9, 9};
