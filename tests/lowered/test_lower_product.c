@@ -350,3 +350,31 @@ Test(lower_product, any_allocation_may_be_refused)
     }
     mdf_text_release(&text);
 }
+
+/* Rows of what is computed ahead are folded: they are no array from outside, which is laid out anew in front of the loop. */
+Test(lower_product, what_is_computed_ahead_is_folded)
+{
+    static const char text[] =
+        "{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": \"numpy.sin(numpy.reshape(numpy.arange(1520), "
+        "[19, 16, 5]))\"}, \"w\": {\"value\": \"numpy.cos(numpy.reshape(numpy.arange(80), [5, 16]))\"}, \"s\": {\"function\": \"onnx::Scan\", "
+        "\"args\": {\"initial_state_and_scan_inputs\": \"[0.0, x]\", \"num_scan_inputs\": 1, \"body\": \"b\"}}}, \"output_ports\": {\"y\": "
+        "{\"value\": \"s[1]\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"h\", \"r\"], \"outputs\": [\"h2\", \"z\"]}, \"nodes\": {\"m\": "
+        "{\"input_ports\": {\"h\": {}, \"r\": {}}, \"parameters\": {\"p\": {\"value\": \"numpy.matmul(r, w)\"}}, \"output_ports\": {\"h2\": "
+        "{\"value\": \"h + 1.0\"}, \"z\": {\"value\": \"numpy.mean(p, 1) + h\"}}}}}}}}";
+    struct engine engines[2];
+    const void *elements[2];
+    size_t n_bytes[2];
+    char explained[2000];
+
+    for (int plain = 0; plain < 2; plain++) {
+        cr_assert(engine_begin(&engines[plain], text, &(mdf_options){.plain = plain == 1}), "%s", engines[plain].error.message);
+        cr_assert_eq(engine_evaluate(&engines[plain], 5), MDF_OK, "%s", engines[plain].error.message);
+        elements[plain] = engine_output(&engines[plain], "n", "y", &n_bytes[plain]);
+    }
+    cr_expect_eq(n_bytes[0], 19 * 16 * sizeof(double));
+    cr_expect(n_bytes[0] == n_bytes[1] && memcmp(elements[0], elements[1], n_bytes[0]) == 0);
+    mdf_explain(engines[0].state, explained, sizeof explained);
+    cr_expect_null(strstr(explained, "because"), "%s", explained);
+    engine_end(&engines[0]);
+    engine_end(&engines[1]);
+}

@@ -304,6 +304,9 @@ static void note_loop(const struct mdf_lowered_loop *loop, bool *is_inside)
     for (i = 0; i < loop->n_rows; i++) {
         is_inside[loop->rows[i].parameter] = true;
     }
+    for (i = 0; i < loop->n_products; i++) { /* those that are computed ahead are results of no op */
+        is_inside[loop->products[i]->out] = true;
+    }
 }
 
 /* All that an op makes, and what is in it. */
