@@ -3,7 +3,9 @@
 #ifndef MDF_ONNX_NAMES_H
 #define MDF_ONNX_NAMES_H
 
+#define ONNX_CAST "Cast"
 #define ONNX_CONCAT "Concat"
+#define ONNX_CONSTANT "Constant"
 #define ONNX_GATHER "Gather"
 #define ONNX_IDENTITY "Identity"
 #define ONNX_RESHAPE "Reshape"

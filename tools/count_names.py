@@ -56,6 +56,9 @@ def rows():
             of_derivatives = {"dy", "y", "x0", "x1", "x2", "axis", "2"}
             for name in set(re.findall(r'(?:\{|\w+\()\s*"([\w.]+)"', without_meanings(table))) - of_derivatives:
                 home[name].add(path)
+        for table in re.findall(r"struct onnx_definition \w+\[\] = \{(.*?)\n?\s*\{NULL", text, re.S):
+            for name in re.findall(r'\{"[\w.]*",\s*"(\w+)"', table):  # a domain and an operator
+                home[name].add(path)
     return home
 
 

@@ -191,7 +191,7 @@ const char *mdf_onnx_numbered(struct onnx_import *import, const char *base);
 /* A text of the file, NULL as "". */
 const char *mdf_onnx_text(const char *text);
 
-/* --- onnx_resolve.c, onnx_functions.c */
+/* --- onnx_resolve.c, onnx_functions.c, onnx_definition.c */
 struct onnx_scope {
     struct onnx_scope *outer; /* NULL: that of the model's graph, or of a function */
     struct onnx_graph *graph;
@@ -213,6 +213,9 @@ bool mdf_onnx_add_identity(struct onnx_import *import, struct onnx_value *source
 /* The function of the model that a node calls; *function NULL: none. */
 bool mdf_onnx_find_function(struct onnx_import *import, const Mdf__NodeProto *node, const Mdf__FunctionProto **function);
 bool mdf_onnx_index_functions(struct onnx_import *import);
+/* The same of an operator that is defined by others (onnx_definition.h); `opset`: of ONNX's own where the node stands. */
+bool mdf_onnx_find_definition(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node, int opset,
+                              const Mdf__FunctionProto **function);
 /* Expands a call: its inputs are looked up in `scope`, its outputs are declared there. */
 bool mdf_onnx_expand(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node,
                      const Mdf__FunctionProto *function);

@@ -222,7 +222,7 @@ static bool is_default_domain(const char *domain)
 
 static bool is_constant(const Mdf__NodeProto *node)
 {
-    return is_default_domain(mdf_onnx_text(node->domain)) && strcmp(mdf_onnx_text(node->op_type), "Constant") == 0;
+    return is_default_domain(mdf_onnx_text(node->domain)) && strcmp(mdf_onnx_text(node->op_type), ONNX_CONSTANT) == 0;
 }
 
 /* The attribute of that name in a list; NULL: none. */
@@ -467,12 +467,16 @@ static bool resolve_node(struct onnx_import *import, struct onnx_scope *scope, c
     const Mdf__FunctionProto *function;
     const char *operator= mdf_onnx_text(source->op_type), *name = mdf_onnx_text(source->name);
     size_t place = enter_node(import, source);
+    int opset = opset_of(import, scope, "");
     struct onnx_node *node;
 
     if (*operator== '\0') {
         return mdf_onnx_fail(import, MDF_MODEL, "the node has no operator");
     }
     if (!mdf_onnx_find_function(import, source, &function)) {
+        return false;
+    }
+    if (function == NULL && !mdf_onnx_find_definition(import, scope, source, opset > 0 ? opset : import->opset, &function)) {
         return false;
     }
     if (function != NULL) {

@@ -599,6 +599,19 @@ def checks():
     ranges = model([node("Range", ["x", "limit", "delta"], ["y"], domain="com.microsoft")], [value("x", T.INT16, [])], [value("y", T.INT16, [None])],
                    [nh.from_array(np.array(2, np.int16), "limit"), nh.from_array(np.array(-2, np.int16), "delta")])
     runs("range_of_another_domain", ranges, ({"x": np.int16(7)}, {"y": np.array([7, 5, 3], np.int16)}))
+    skip = lambda given, named, **more: model(  # noqa: E731
+        [node("SkipLayerNormalization", given, named, domain="com.microsoft", **more)], [value(v) for v in given if v], [value(v) for v in named if v])
+    total, total_of = np.float32([[1, 3]]) + np.float32([[2, 4]]), np.float32([[-1, 1]])
+    runs("operator_defined_by_others", skip(["x", "s", "g", "", "b"], ["y", "", "", "t"], epsilon=0.0),
+         ({"x": np.float32([[1, 3]]), "s": np.float32([[2, 4]]), "g": np.float32([1, 2]), "b": np.float32([5, 5])}, {"y": total_of * np.float32([1, 2]), "t": total + 5}))
+    refused("operator_defined_by_others_attribute", skip(["x", "s", "g"], ["y"], gain=1.0), "has no attribute 'gain' here")
+    product = node("FusedGemm", ["x", "x"], ["y"], domain="com.microsoft", activation="Foo")
+    refused("operator_defined_by_others_unknown", model([product], [value("x", shape=[2, 2])], [value("y")]), "nothing computes 'y' with these attributes")
+    norm = node("LayerNormalization", ["x", "g"], ["y"], epsilon=0.0)
+    runs("operator_of_a_later_opset", model([norm], [value("x"), value("g")], [value("y")], opset=13),
+         ({"x": np.float32([[3, 7]]), "g": np.float32([1, 2])}, {"y": total_of * np.float32([1, 2])}))
+    masked = node("MultiHeadAttention", ["x", "x", "x", "", "m"], ["y"], domain="com.microsoft", num_heads=1)
+    refused("operator_defined_by_others_rank", model([masked], [value("x"), value("m", T.INT32)], [value("y")]), "the rank of key_padding_mask has to be known")
     forest = node("TreeEnsemble", ["x"], ["y"], **ml)
     refused("operator_of_domain_not_yet_there", model([forest], [value("x")], [value("y")], imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]),
             "only from opset 5 on")
