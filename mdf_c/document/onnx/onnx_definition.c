@@ -591,16 +591,18 @@ static bool end_outputs(struct made *made, struct onnx_map *used)
 
     for (i = 0; i < made->function->n_output; i++) {
         const char *name = mdf_onnx_map_get(&made->names, made->function->output[i], NULL);
-        bool is_used = i < made->node->n_output && *made->node->output[i] != '\0';
+        bool is_used = i < made->node->n_output && *made->node->output[i] != '\0' &&
+                       mdf_onnx_map_has(&made->import->read, made->node->output[i]);
 
         if (is_used && name == NULL) {
             return mdf_onnx_fail(made->import, MDF_UNSUPPORTED, "%s: nothing computes '%.100s' with these attributes",
                                  made->definition->name, made->function->output[i]);
         }
-        if (is_used && !mdf_onnx_map_put(made->import, used, name, NULL)) {
+        if (is_used && (!mdf_onnx_map_put(made->import, used, name, NULL) ||
+                        !mdf_onnx_map_put(made->import, &made->import->read, name, NULL))) {
             return false;
         }
-        made->function->output[i] = (char *)(uintptr_t)(name != NULL ? name : "");
+        made->function->output[i] = (char *)(uintptr_t)(is_used ? name : "");
     }
     return true;
 }
@@ -625,7 +627,8 @@ static bool end_nodes(struct made *made, struct onnx_map *used)
             node->output[j] = found ? node->output[j] : node->output[j] + strlen(node->output[j]);
         }
         for (j = 0; is_used && j < node->n_input; j++) {
-            if (!mdf_onnx_map_put(made->import, used, node->input[j], NULL)) {
+            if (!mdf_onnx_map_put(made->import, used, node->input[j], NULL) ||
+                !mdf_onnx_map_put(made->import, &made->import->read, node->input[j], NULL)) {
                 return false;
             }
         }

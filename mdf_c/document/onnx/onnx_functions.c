@@ -95,7 +95,8 @@ static bool preset_outputs(struct onnx_import *import, const struct onnx_scope *
     for (i = 0; i < inner->function->n_output; i++) {
         struct onnx_value *value = output_of_call(caller, node, i);
 
-        if (value != NULL && !mdf_onnx_map_put(import, &inner->presets, inner->function->output[i], value)) {
+        if (value != NULL && *inner->function->output[i] != '\0' &&
+            !mdf_onnx_map_put(import, &inner->presets, inner->function->output[i], value)) {
             return false;
         }
     }
@@ -113,7 +114,7 @@ static bool finish_outputs(struct onnx_import *import, const struct onnx_scope *
         struct onnx_value *value = output_of_call(caller, node, i);
         const void *source = mdf_onnx_map_get(&inner->values, name, NULL);
 
-        if (value == NULL || source == value) {
+        if (value == NULL || source == value || *name == '\0') { /* no name: nothing reads it */
             continue;
         }
         if (source == NULL) {

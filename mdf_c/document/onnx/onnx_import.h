@@ -126,6 +126,7 @@ struct onnx_import {
     int opset;                 /* of the default domain */
     struct onnx_map functions; /* "domain:name:overload" to FunctionProto */
     struct onnx_map names;     /* all names of values, the words in them, and the ids that were made up */
+    struct onnx_map read;      /* names that a node takes, or that a graph or function yields */
     struct onnx_map prefixes;  /* "a" and "a.b" of graph inputs and outputs "a.b.c": no node may be called so */
     struct onnx_map numbers;   /* text to the last number put behind it, as a pointer */
     struct onnx_map call_ids;  /* operator to the id of the parameter that calls it */

@@ -151,6 +151,12 @@ static bool add_prefixes(struct onnx_import *import, const char *name)
     return true;
 }
 
+/* Notes that something takes a value of that name. */
+static bool add_read(struct onnx_import *import, const char *name)
+{
+    return name == NULL || mdf_onnx_map_has(&import->read, name) || mdf_onnx_map_put(import, &import->read, name, NULL);
+}
+
 static bool add_graph(struct onnx_import *import, const Mdf__GraphProto *graph);
 
 static bool add_nodes(struct onnx_import *import, Mdf__NodeProto *const *nodes, size_t n)
@@ -159,7 +165,7 @@ static bool add_nodes(struct onnx_import *import, Mdf__NodeProto *const *nodes, 
 
     for (i = 0; i < n; i++) {
         for (j = 0; j < nodes[i]->n_input; j++) {
-            if (!add_name(import, nodes[i]->input[j])) {
+            if (!add_name(import, nodes[i]->input[j]) || !add_read(import, nodes[i]->input[j])) {
                 return false;
             }
         }
@@ -211,17 +217,29 @@ static bool add_graph(struct onnx_import *import, const Mdf__GraphProto *graph)
             return false;
         }
     }
+    for (i = 0; i < graph->n_output; i++) {
+        if (!add_read(import, graph->output[i]->name)) {
+            return false;
+        }
+    }
     return add_value_infos(import, graph->input, graph->n_input) && add_value_infos(import, graph->output, graph->n_output) &&
            add_nodes(import, graph->node, graph->n_node);
 }
 
 bool mdf_onnx_collect_names(struct onnx_import *import)
 {
-    size_t i;
+    size_t i, j;
 
     for (i = 0; i < import->model->n_functions; i++) {
-        if (!add_nodes(import, import->model->functions[i]->node, import->model->functions[i]->n_node)) {
+        const Mdf__FunctionProto *function = import->model->functions[i];
+
+        if (!add_nodes(import, function->node, function->n_node)) {
             return false;
+        }
+        for (j = 0; j < function->n_output; j++) {
+            if (!add_read(import, function->output[j])) {
+                return false;
+            }
         }
     }
     return add_graph(import, import->model->graph);

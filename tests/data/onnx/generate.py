@@ -604,6 +604,10 @@ def checks():
     total, total_of = np.float32([[1, 3]]) + np.float32([[2, 4]]), np.float32([[-1, 1]])
     runs("operator_defined_by_others", skip(["x", "s", "g", "", "b"], ["y", "", "", "t"], epsilon=0.0),
          ({"x": np.float32([[1, 3]]), "s": np.float32([[2, 4]]), "g": np.float32([1, 2]), "b": np.float32([5, 5])}, {"y": total_of * np.float32([1, 2]), "t": total + 5}))
+    simple = node("SkipSimplifiedLayerNormalization", ["x", "x", "g"], ["y", "mean", "inverse"], domain="com.microsoft", epsilon=0.0)
+    runs("operator_defined_by_others_unread", model([simple], [value("x"), value("g")], [value("y")]),
+         ({"x": np.float32([[3, 4, 0, 0]]), "g": np.float32([5, 10, 1, 1])}, {"y": np.float32([[6, 16, 0, 0]])}))
+    refused("operator_defined_by_others_output", model([simple], [value("x"), value("g")], [value("y"), value("mean")]), "nothing computes 'mean'")
     refused("operator_defined_by_others_attribute", skip(["x", "s", "g"], ["y"], gain=1.0), "has no attribute 'gain' here")
     product = node("FusedGemm", ["x", "x"], ["y"], domain="com.microsoft", activation="Foo")
     refused("operator_defined_by_others_unknown", model([product], [value("x", shape=[2, 2])], [value("y")]), "nothing computes 'y' with these attributes")
