@@ -9,14 +9,13 @@
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/routine.h"
 #include "functions/onnx_ml/scores.h"
+#include "functions/onnx_ml/svm_steps.h"
 #include "functions/onnx_ml/svm_sums.h"
 #include "functions/products/lines.h"
 #include "mdf_c/base/text.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "functions/onnx_ml/svm_steps_routine.inc"
 
 struct svm_settings {
     struct mdf_floats coefficients, kernel_params, prob_a, prob_b, rho, support_vectors;
@@ -45,7 +44,7 @@ static const struct mdf_setting classifier_table[] = {SHARED,
                                                       {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, VECTORS_PER_LOOK = 64, FEW_VECTORS = 8 };
+enum { N_SLOTS = 12, MOST_CLASSES = 1 << 15, VECTORS_PER_LOOK = 8 * MDF_SVM_BLOCK, FEW_VECTORS = 8, ROWS_TOGETHER = 8 };
 enum kernel { KERNEL_LINEAR, KERNEL_POLY, KERNEL_RBF, KERNEL_SIGMOID };
 
 /* A machine and the row that it is given. */
@@ -117,40 +116,68 @@ static bool lay_out(struct mdf_workspace *workspace, struct machine *machine)
     return true;
 }
 
-/* The kernels of a row with all support vectors, laid out. */
-static void find_kernels_in_blocks(const struct machine *machine, const double *row)
+/* What each of a block of kernels is a function of, or the kernel itself; a loop for each kind. */
+static void find_arguments(const struct machine *machine, const double *parameters, const double *sums, float *numbers)
+{
+#define EACH(kind, what)                                            \
+    case kind:                                                      \
+        for (size_t k = 0; k < MDF_SVM_BLOCK; k++) {                \
+            numbers[k] = (float)what(kind, parameters, sums[k], 0); \
+        }                                                           \
+        break;
+    switch (machine->kernel) {
+        EACH(KERNEL_LINEAR, mdf_svm_kernel_of)
+        EACH(KERNEL_POLY, mdf_svm_kernel_of)
+        EACH(KERNEL_RBF, mdf_svm_argument)
+        EACH(KERNEL_SIGMOID, mdf_svm_argument)
+    }
+#undef EACH
+}
+
+/* The kernels of a row with `n` vectors that are laid out at `blocks`, at most VECTORS_PER_LOOK. */
+static void find_kernels_of_blocks(const struct machine *machine, const double *row, const char *blocks, size_t n, size_t step,
+                                   double *kernels)
 {
     const double parameters[] = {machine->gamma, machine->offset, machine->degree};
     bool is_distance = machine->kernel == KERNEL_RBF;
     mdf_svm_block_sums add = mdf_svm_block_sums_for(is_distance);
+    mdf_loop function =
+        mdf_vector_math()->loops[is_distance ? MDF_VECTORS_exponential_FLOAT32 : MDF_VECTORS_tangent_hyperbolic_FLOAT32];
     size_t row_bytes = machine->n_features * (is_distance ? sizeof(float) : sizeof(double));
+    float numbers[VECTORS_PER_LOOK];
     double sums[MDF_SVM_BLOCK];
 
-    for (size_t first = 0; first < machine->n_vectors && !mdf_should_stop(machine->context); first += MDF_SVM_BLOCK) {
-        size_t left = machine->n_vectors - first;
-
-        add(machine->n_features, row, machine->blocks + first * row_bytes, sums);
-        for (size_t k = 0; k < MDF_SVM_BLOCK && k < left; k++) {
-            machine->kernels[first + k] = mdf_svm_kernel_of((int64_t)machine->kernel, parameters, sums[k], 0);
-        }
+    for (size_t first = 0; first < n; first += MDF_SVM_BLOCK) {
+        add(machine->n_features, row, blocks + first * row_bytes, sums);
+        find_arguments(machine, parameters, sums, numbers + first);
+    }
+    if (is_distance || machine->kernel == KERNEL_SIGMOID) {
+        function(numbers, (const void *[]){numbers}, (const size_t[]){1}, n, NULL);
+    }
+    for (size_t k = 0; k < n; k++) {
+        kernels[k * step] = (double)numbers[k];
     }
 }
 
-/* The kernels of a row with all support vectors. */
-static void find_kernels(const struct machine *machine, const double *row)
+/* The kernels of a row with all support vectors, `step` numbers apart. */
+static void find_kernels(const struct machine *machine, const double *row, size_t step, double *kernels)
 {
     const double parameters[] = {machine->gamma, machine->offset, machine->degree};
     const double *vectors = machine->settings->support_vectors.items;
-    size_t n;
+    size_t row_bytes = machine->n_features * (machine->kernel == KERNEL_RBF ? sizeof(float) : sizeof(double)), n;
+    double some[VECTORS_PER_LOOK];
 
-    if (machine->blocks != NULL) {
-        find_kernels_in_blocks(machine, row);
-        return;
-    }
     for (size_t first = 0; first < machine->n_vectors && !mdf_should_stop(machine->context); first += n) {
         n = machine->n_vectors - first < VECTORS_PER_LOOK ? machine->n_vectors - first : VECTORS_PER_LOOK;
+        if (machine->blocks != NULL) {
+            find_kernels_of_blocks(machine, row, machine->blocks + first * row_bytes, n, step, kernels + first * step);
+            continue;
+        }
         mdf_svm_kernels((int64_t)machine->kernel, parameters, row, vectors + first * machine->n_features, (int64_t)n,
-                        (int64_t)machine->n_features, machine->kernels + first);
+                        (int64_t)machine->n_features, some);
+        for (size_t k = 0; k < n; k++) {
+            kernels[(first + k) * step] = some[k];
+        }
     }
 }
 
@@ -170,17 +197,36 @@ static bool refuse_sizes(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ SVMRegressor */
 
-static double regress(const struct machine *machine, const double *row)
+/* The kernels' sums of ROWS_TOGETHER rows, each in the order of the vectors: none waits for another. */
+static void add_kernels(size_t n, const double *coefficients, const double *kernels, double *sums)
+{
+    double totals[ROWS_TOGETHER] = {0};
+
+    for (size_t i = 0; i < n; i++, kernels += ROWS_TOGETHER) {
+        for (size_t row = 0; row < ROWS_TOGETHER; row++) {
+            totals[row] = mdf_single(totals[row] + coefficients[i] * kernels[row]);
+        }
+    }
+    memcpy(sums, totals, sizeof totals);
+}
+
+/* Of up to ROWS_TOGETHER rows. */
+static void regress(const struct machine *machine, const double *rows, size_t n_rows, double *y)
 {
     const struct svm_settings *settings = machine->settings;
-    double rho = number_at(&settings->rho, 0), sum = 0;
+    double rho = number_at(&settings->rho, 0), sums[ROWS_TOGETHER];
 
-    find_kernels(machine, row);
-    for (size_t i = 0; i < machine->n_vectors; i++) {
-        sum = mdf_single(sum + number_at(&settings->coefficients, i) * machine->kernels[i]);
+    for (size_t row = 0; row < n_rows; row++) {
+        find_kernels(machine, rows + row * machine->n_features, ROWS_TOGETHER, machine->kernels + row);
     }
-    sum = machine->n_vectors > 0 ? mdf_single(sum + rho) : linear_kernel(machine, row, &settings->coefficients, 0, rho);
-    return mdf_is_set(settings->one_class) ? (sum > 0 ? 1 : -1) : sum;
+    add_kernels(machine->n_vectors, settings->coefficients.items, machine->kernels, sums);
+    for (size_t row = 0; row < n_rows; row++) {
+        double sum = machine->n_vectors > 0
+                         ? mdf_single(sums[row] + rho)
+                         : linear_kernel(machine, rows + row * machine->n_features, &settings->coefficients, 0, rho);
+
+        y[row] = mdf_is_set(settings->one_class) ? (sum > 0 ? 1 : -1) : sum;
+    }
 }
 
 static bool svm_regressor(struct mdf_call *call)
@@ -189,7 +235,7 @@ static bool svm_regressor(struct mdf_call *call)
     struct machine machine = {.n_vectors = settings->n_supports > 0 ? (size_t)settings->n_supports : 0};
     enum mdf_post_transform transform;
     struct mdf_workspace workspace;
-    size_t needed;
+    size_t needed, n;
 
     if (!read_kernel(call, &machine) || !mdf_post_transform_named(call, settings->post_transform, &transform) ||
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS)) {
@@ -206,13 +252,22 @@ static bool svm_regressor(struct mdf_call *call)
     if (!lay_out(&workspace, &machine)) {
         return false;
     }
-    machine.kernels = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, machine.n_vectors);
+    if (!mdf_size_multiply(machine.n_vectors, ROWS_TOGETHER, &n)) {
+        return refuse_sizes(call);
+    }
+    machine.kernels = mdf_workspace_array(&workspace, MDF_DTYPE_FLOAT64, n);
+    if (machine.kernels != NULL && machine.n_rows % ROWS_TOGETHER > 0) {
+        memset(machine.kernels, 0, n * sizeof *machine.kernels);
+    }
     machine.y = machine.kernels == NULL
                     ? NULL
                     : mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)machine.n_rows, 1});
-    for (size_t row = 0; machine.y != NULL && row < machine.n_rows && !mdf_should_stop(call->context); row++) {
-        machine.y[row] = regress(&machine, machine.x + row * machine.n_features);
-        mdf_post_transform_apply(transform, machine.y + row, 1);
+    for (size_t row = 0; machine.y != NULL && row < machine.n_rows && !mdf_should_stop(call->context); row += n) {
+        n = machine.n_rows - row < ROWS_TOGETHER ? machine.n_rows - row : ROWS_TOGETHER;
+        regress(&machine, machine.x + row * machine.n_features, n, machine.y + row);
+        for (size_t i = row; i < row + n; i++) {
+            mdf_post_transform_apply(transform, machine.y + i, 1);
+        }
     }
     return machine.y != NULL && mdf_workspace_end(&workspace);
 }
@@ -224,7 +279,7 @@ static void run_pairs(const struct machine *machine, const double *row)
 {
     const struct svm_settings *settings = machine->settings;
 
-    find_kernels(machine, row);
+    find_kernels(machine, row, 1, machine->kernels);
     mdf_svm_pairs((int64_t)machine->n_classes, settings->vectors_per_class.items, (int64_t)machine->n_vectors,
                   settings->coefficients.items, settings->rho.items, (int64_t)settings->rho.n, machine->kernels, machine->sums,
                   machine->votes);

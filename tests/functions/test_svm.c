@@ -1,14 +1,13 @@
 /* test_svm.c - support vector machines: sums of kernels in vectors, and of pairs of classes side by side, have the bits of those
  * that are made one by one. */
 #include "functions/onnx_ml/scores.h"
+#include "functions/onnx_ml/svm_steps.h"
 #include "functions/onnx_ml/svm_sums.h"
 #include "tests/support/kernel_call.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
-
-#include "functions/onnx_ml/svm_steps_routine.inc"
 
 enum { MOST_VECTORS = 80, MOST_FEATURES = 9, MOST_CLASSES = 8 };
 
@@ -73,6 +72,50 @@ Test(svm, numbers_of_float64_are_not_laid_out)
     cr_expect(mdf_svm_lay_out(false, 1, 2, (const double[2]){0.5, 3}, blocks));
     cr_expect_not(mdf_svm_lay_out(false, 1, 2, (const double[2]){0.5, 0.1}, blocks));
     cr_expect_not(mdf_svm_lay_out(true, 1, 2, (const double[2]){NAN, 1}, blocks));
+}
+
+/* Rows are regressed several at a time, kernels of a row in blocks: each is what it is alone. */
+static void check_regression(int64_t kind, const char *kernel, int64_t n_rows, int64_t n_vectors)
+{
+    enum { N = 3 };
+    double coefficients[MOST_VECTORS], vectors[MOST_VECTORS * N], parameters[] = {0.25, -0.5, 3}, rho[] = {0.125};
+    struct kernel_call call;
+    const struct mdf_value *x;
+
+    kernel_begin(&call, "SVMRegressor", 1);
+    x = kernel_add(&call, MDF_DTYPE_FLOAT32, 2, (const int64_t[]){n_rows, N}, NUMBERS_SHORT, false);
+    for (int64_t i = 0; i < n_vectors * N; i++) {
+        vectors[i] = (double)kernel_pick(-9, 9) / 8;
+        coefficients[i / N] = (double)((float)kernel_pick(-99, 99) / 7.0f);
+    }
+    kernel_set_text(&call, "kernel_type", kernel);
+    kernel_set_int(&call, "n_supports", n_vectors);
+    *(struct mdf_floats *)kernel_field(&call, "coefficients") = (struct mdf_floats){coefficients, (size_t)n_vectors};
+    *(struct mdf_floats *)kernel_field(&call, "support_vectors") = (struct mdf_floats){vectors, (size_t)(n_vectors * N)};
+    *(struct mdf_floats *)kernel_field(&call, "kernel_params") = (struct mdf_floats){parameters, 3};
+    *(struct mdf_floats *)kernel_field(&call, "rho") = (struct mdf_floats){rho, 1};
+    kernel_run(&call);
+    for (int64_t row = 0; row < n_rows; row++) {
+        double numbers[N], sum = 0;
+
+        for (int64_t i = 0; i < N; i++) {
+            numbers[i] = kernel_number(x, (size_t)(row * N + i));
+        }
+        for (int64_t k = 0; k < n_vectors; k++) {
+            sum = mdf_single(sum + coefficients[k] * mdf_svm_kernel(kind, parameters, numbers, vectors + k * N, N, 0));
+        }
+        kernel_check(&call, 0, (size_t)row, mdf_single(sum + rho[0]), 0);
+    }
+    kernel_end(&call);
+}
+
+Test(svm, rows_together_are_those_alone)
+{
+    static const char *const kernels[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
+
+    for (int64_t i = 0; i < 80; i++) {
+        check_regression(i % 4, kernels[i % 4], kernel_pick(1, 19), kernel_pick(1, MOST_VECTORS));
+    }
 }
 
 /* The sum of a pair as it is defined: the vectors of its first class, then those of the second. */
