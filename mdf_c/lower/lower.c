@@ -306,8 +306,11 @@ static bool add_list_items(struct lowering *lowering, struct mdf_value *slot, md
             lowering_example(lowering, list->items[i])->dtype == MDF_DTYPE_STRING) {
             return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, &list->example, NULL);
         }
-        lowered->outputs[lowered->n_outputs++] =
-            (struct mdf_lowered_output){.slot = slot, .id = list->items[i], .index = i, .n_items = list->n_items};
+        lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = slot,
+                                                                             .id = list->items[i],
+                                                                             .index = i,
+                                                                             .n_items = list->n_items,
+                                                                             .list_dtype = (mdf_dtype)list->example.dtype};
     }
     return true;
 }
@@ -413,6 +416,9 @@ static bool is_of_numbers(const struct lowering *lowering, const struct mdf_lowe
 
     if (fact == NULL || fact->items == NULL || !request->keeps_calls) {
         return is_array_of_numbers(lowering, id) && !lowering_is_either(lowering, id);
+    }
+    if (fact->example.dtype != MDF_DTYPE_NONE) {
+        return false; /* a sequence */
     }
     for (i = 0;
          i < fact->n_items && is_array_of_numbers(lowering, fact->items[i]) && !lowering_is_either(lowering, fact->items[i]);

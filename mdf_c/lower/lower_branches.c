@@ -113,7 +113,8 @@ static mdf_lowered_id merge_lists(struct lowering *lowering, struct mdf_lowered_
     const mdf_lowered_id *then, *otherwise;
     mdf_lowered_id *items;
 
-    if (n == 0 || n != lowering_list_length(lowering, b)) {
+    if (n == 0 || n != lowering_list_length(lowering, b) ||
+        lowering_example(lowering, a)->dtype != lowering_example(lowering, b)->dtype) {
         return MDF_LOWERED_NONE;
     }
     then = lowering_items_of(lowering, a);
@@ -129,7 +130,7 @@ static mdf_lowered_id merge_lists(struct lowering *lowering, struct mdf_lowered_
             return MDF_LOWERED_NONE;
         }
     }
-    return lowering_add_list(lowering, items, n);
+    return lowering_add_list(lowering, items, n, (mdf_dtype)lowering_example(lowering, a)->dtype);
 }
 
 mdf_lowered_id lowering_merge_growths(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a,

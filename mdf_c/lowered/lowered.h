@@ -362,6 +362,7 @@ struct mdf_lowered_output {
     mdf_lowered_id is_strong, other;
     size_t index,
         n_items; /* item number `index` of a list of so many, which are outputs one behind the other; n_items 0: it is none */
+    mdf_dtype list_dtype; /* of such a list, where it is a sequence; else NONE */
 };
 
 struct mdf_lowered_ports;

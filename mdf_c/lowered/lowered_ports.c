@@ -601,6 +601,7 @@ static bool prepare_item(struct mdf_lowered *lowered, struct array_output *outpu
         if (mdf_value_make_list(memory, list, output->output->n_items) == NULL) {
             return false;
         }
+        list->dtype = (uint8_t)output->output->list_dtype;
     }
     item = (struct mdf_value *)list->data; /* which only this list has */
     if (!mdf_lowered_make_array(lowered, id, &item[output->output->index])) {

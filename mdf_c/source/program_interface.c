@@ -463,7 +463,8 @@ static bool append_output(struct mdf_source_program *program)
             const struct mdf_source_slot *slot =
                 program->graph->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
 
-            if (slot == NULL && output_value(program, i, j)->kind != MDF_KIND_NONE) {
+            if (slot == NULL && output_value(program, i, j)->kind != MDF_KIND_NONE &&
+                !mdf_source_is_hidden(program, own->nodes[i].outputs[j].operand)) {
                 mdf_source_at(&program->writer,
                               mdf_source_text(&program->writer, "output port '%s' of node '%s'", own->nodes[i].outputs[j].id,
                                               own->nodes[i].id),

@@ -363,6 +363,26 @@ static void read_operand(struct mdf_source_program *program, mdf_operand operand
     }
 }
 
+bool mdf_source_is_hidden(const struct mdf_source_program *program, mdf_operand operand)
+{
+    const struct mdf_program *own = program->graph->program;
+    const struct mdf_value *value = operand != MDF_NO_OPERAND ? mdf_frame_value(program->graph->state->frame, operand) : NULL;
+    struct mdf_value form;
+    size_t i;
+
+    if (value == NULL || value->kind != MDF_KIND_LIST || value->dtype == MDF_DTYPE_NONE || !own->declares_results ||
+        mdf_array_form(value, &form)) {
+        return false;
+    }
+    for (i = 0; i < own->n_results; i++) {
+        if (own->results[i].output != SIZE_MAX &&
+            own->nodes[own->results[i].node].outputs[own->results[i].output].operand == operand) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void hint_operand(struct mdf_source_program *program, mdf_operand operand, const char *node, const char *id)
 {
     const char **hint;
@@ -448,7 +468,7 @@ static void read_from_outside(struct mdf_source_program *program)
     for (i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             hint_operand(program, own->nodes[i].outputs[j].operand, own->nodes[i].id, own->nodes[i].outputs[j].id);
-            if (program->graph->state->has_run[i]) {
+            if (program->graph->state->has_run[i] && !mdf_source_is_hidden(program, own->nodes[i].outputs[j].operand)) {
                 read_operand(program, own->nodes[i].outputs[j].operand);
             }
         }
@@ -770,12 +790,23 @@ static bool make_tables(struct mdf_source_program *program)
 static bool read_all(struct mdf_source_program *program)
 {
     struct mdf_source_graph *graph = program->graph;
+    size_t i;
 
     read_from_outside(program);
     read_by_conditions(program);
     graph->reads = mdf_slot_reads_begin(graph->program->code, &program->writer.arena, graph->is_read);
-    return graph->reads != NULL ? fill_all(program) && for_each_stretch(program, visit_reads, pass_over)
-                                : mdf_source_out_of_memory(&program->writer);
+    if (graph->reads == NULL) {
+        return mdf_source_out_of_memory(&program->writer);
+    }
+    if (!fill_all(program) || !for_each_stretch(program, visit_reads, pass_over)) {
+        return false;
+    }
+    for (i = 0; i < graph->program->code->n_slots; i++) { /* other stretches get none: one that reads it is refused its slot */
+        if (mdf_source_is_hidden(program, MDF_OPERAND(MDF_OPERAND_SLOT, i))) {
+            graph->is_read[i] = MDF_READ_BY_NOBODY;
+        }
+    }
+    return true;
 }
 
 static bool lower_all(struct mdf_source_program *program)

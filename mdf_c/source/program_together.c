@@ -1,7 +1,10 @@
 /* program_together.c - nodes that follow one another and have loops which become one, as the second goes through what the first
  * yields, or through the same; or large arrays that they go through, in one nest, as the second moves what the first stores or
- * computes functions of its elements. They are lowered as one stretch, which the last of them runs; the others only take what
- * their edges bring. */
+ * computes functions of its elements; or a sequence whose items differ in form, which is in no slot. They are lowered as one
+ * stretch, which the last of them runs; the others only take what their edges bring. */
+#include "functions/kernel/operator.h"
+#include "functions/kernel/routine.h"
+#include "mdf_c/code/operands.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/lowered/nest.h"
@@ -109,12 +112,20 @@ static bool may_nest_fail(const struct mdf_lowered_nest *nest)
     return nest->is_open;
 }
 
+/* But for functions of plain C that always come to an end. */
+static bool may_call_fail(const struct mdf_lowered_call *call)
+{
+    const struct mdf_operator *operator= call->call.operator;
+
+    return operator== NULL || operator->routine == NULL || operator->routine->why != NULL || operator->routine->draws;
+}
+
 static bool may_op_fail(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_region *inner;
     size_t i;
 
-    if (op->code == MDF_LOWERED_CALL || mdf_source_op_may_bail_out(lowered, op) ||
+    if ((op->code == MDF_LOWERED_CALL && may_call_fail(op->of.call)) || mdf_source_op_may_bail_out(lowered, op) ||
         (op->code == MDF_LOWERED_NEST && may_nest_fail(op->of.nest)) ||
         (op->code == MDF_LOWERED_LOOP &&
          (op->of.loop->n_runs == SIZE_MAX || op->of.loop->n_padded > 0 || op->of.loop->limit > 0))) {
@@ -241,8 +252,8 @@ static struct mdf_lowered *lower_nodes(struct mdf_source_program *program, const
     return lowered;
 }
 
-/* Lowers the first n nodes of an order as one stretch. *together NULL: they gain no more than they did, or that can not be done.
- * False: memory ran out. */
+/* Lowers the first n nodes of an order as one stretch. *together NULL: they gain no more than they did (gain NULL: that is not
+ * asked), or that can not be done. False: memory ran out. */
 static bool lower_together(struct mdf_source_program *program, const size_t *order, size_t n, struct gain *gain,
                            struct mdf_source_together **together)
 {
@@ -265,6 +276,10 @@ static bool lower_together(struct mdf_source_program *program, const size_t *ord
     made->lowered = lower_nodes(program, made, &refusal);
     if (made->lowered == NULL) {
         return refusal.reason != MDF_REFUSED_OUT_OF_MEMORY || mdf_source_out_of_memory(&program->writer);
+    }
+    if (gain == NULL) {
+        *together = made;
+        return true;
     }
     own = find_gain(program, order, n, made->lowered);
     own.n_saved += mdf_source_turns_unread(program, made);
@@ -334,6 +349,59 @@ static struct mdf_source_together *find_best(struct mdf_source_program *program,
     return best;
 }
 
+struct hidden_read {
+    const struct mdf_source_program *program;
+    const struct mdf_program_node *of; /* by which it was made */
+};
+
+static bool is_hidden_read(void *context, mdf_operand operand)
+{
+    const struct hidden_read *read = context;
+    size_t i;
+
+    for (i = 0; i < read->of->n_outputs; i++) {
+        if (read->of->outputs[i].operand == operand && mdf_source_is_hidden(read->program, operand)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a node reads a sequence of another one that is in no slot. */
+static bool reads_hidden(const struct mdf_source_program *program, const struct mdf_program_node *node,
+                         const struct mdf_program_node *of)
+{
+    struct hidden_read read = {program, of};
+    const struct mdf_code *code = program->graph->program->code;
+    size_t i;
+
+    for (i = node->first; i < node->end; i++) {
+        if (mdf_any_read(&code->instructions[i], code->calls, code->bodies, is_hidden_read, &read)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many nodes of an order, from the first on, have sequences in common that are in no slot; 0: the first yields none, or they
+ * can not be one stretch. */
+static size_t count_bound(const struct mdf_source_program *program, const size_t *order, size_t n_order)
+{
+    const struct mdf_program *own = program->graph->program;
+    size_t n = 1, at, k;
+
+    for (at = 0; at < n; at++) {
+        if (!is_plain(program, order[at]) || program->graph->together_of[order[at]] != NULL ||
+            !takes_before(program, order[at], order, at)) {
+            return 0;
+        }
+        for (k = at + 1; k < n_order; k++) {
+            n = k >= n && reads_hidden(program, &own->nodes[order[k]], &own->nodes[order[at]]) ? k + 1 : n;
+        }
+    }
+    return n > 1 ? n : 0;
+}
+
 /* The same nodes once more, by what is read in the graph now; NULL: that can not be done. */
 static struct mdf_lowered *lower_again(struct mdf_source_program *program, const struct mdf_source_together *together)
 {
@@ -347,7 +415,8 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
     struct mdf_source_graph *graph = program->graph;
     const struct mdf_program *own = graph->program;
     struct mdf_source_together *best;
-    size_t i;
+    const size_t *order;
+    size_t n_order, n_bound, i;
 
     if (!is_simple(program) || graph->together_of[node] != NULL || !is_plain(program, node)) {
         return true;
@@ -355,10 +424,17 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
     if (graph->order == NULL && !order_nodes(program)) {
         return false;
     }
-    if (!may_join(program, node)) {
+    order = graph->order + graph->places[node];
+    n_order = own->n_nodes - graph->places[node];
+    n_bound = count_bound(program, order, n_order);
+    if (n_bound == 0 && !may_join(program, node)) {
         return true;
     }
-    best = find_best(program, graph->order + graph->places[node], own->n_nodes - graph->places[node]);
+    if (n_bound == 0) {
+        best = find_best(program, order, n_order);
+    } else if (!lower_together(program, order, n_bound, NULL, &best)) {
+        return false;
+    }
     if (best != NULL) {
         best->lowered = mdf_source_leave_turned(program, best, lower_again);
     }

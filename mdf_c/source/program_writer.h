@@ -112,6 +112,10 @@ struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *prog
 /* --- program_together.c: finds out, when the first of them is lowered, whether a node and those that run behind it are one
  * stretch. False: the error is set. */
 bool mdf_source_bring_together(struct mdf_source_program *program, size_t node);
+/* --- program_slots.c */
+/* Whether what an operand has is no slot, nor shown: a sequence whose items differ in form, of which there is no array, in a graph
+ * that declares results, and is none of them. Nodes that give it to each other are lowered as one stretch. */
+bool mdf_source_is_hidden(const struct mdf_source_program *program, mdf_operand operand);
 
 /* --- program_turned.c: whether what nodes have together turns an array that nobody else reads, which need not be stored; and that,
  * lowered once more without it, if that goes through arrays less often. `lower`: does it, by what is read in the graph; NULL: it

@@ -155,6 +155,62 @@ def _loop(g, sequences):
     return [Sequence(r.name, s.element, s.item, s.n if kind in ("queue", "same") else None) for r, s, kind in zip(results, states, keeps)], results[len(states):]
 
 
+def _ragged(g):
+    """Sequences of items that differ in length, changed and looked at where positions are known; what comes of them."""
+    rng, type = g.rng, g.program.type
+    tail, lengths = rng.choice([[], [2], [3]]), [rng.choice([1, 2, 3]) for _ in range(rng.choice([2, 2, 3, 4]))]
+    if rng.random() < 0.4:
+        axis = rng.choice([0, len(tail)])
+        forms = [tail[:axis] + [n] + tail[axis:] for n in lengths]
+        cut = g.constant("int64", [len(lengths)], lengths)
+        s = _call(g, "SplitToSequence", [_array(g, tail[:axis] + [sum(lengths)] + tail[axis:]), cut], type, None, len(lengths), axis=axis)
+    else:
+        axis, forms = 0, [[n] + tail for n in lengths]
+        s = _call(g, "SequenceConstruct", [_array(g, form) for form in forms], type, None, len(forms))
+    shown = [s]
+    for _ in range(rng.choice([1, 2, 3, 4])):
+        kind, at = rng.choice(["insert", "insert", "erase", "at", "length", "join", "loop"]), rng.randrange(len(forms))
+        where = [g.constant("int64", [], [rng.choice([at, at - len(forms)])])]
+        if kind == "insert":
+            form = list(forms[0])
+            form[axis] = rng.choice([1, 2, 4])
+            s = _call(g, "SequenceInsert", [s, _array(g, form)] + where, type, None, None)
+            forms.insert(at, form)
+            shown.append(s)
+        elif kind == "erase" and len(forms) > 1:
+            s = _call(g, "SequenceErase", [s] + where, type, None, None)
+            del forms[at]
+            shown.append(s)
+        elif kind == "at":
+            shown.append(g.call("SequenceAt", [s] + where, [(type, forms[at])])[0])
+        elif kind == "length":
+            shown.append(g.call("SequenceLength", [s], [("int64", [])])[0])
+        elif kind == "loop":
+            s, forms = _ragged_loop(g, s, forms, axis)
+            shown.append(s)
+        else:
+            whole = forms[0][:axis] + [sum(form[axis] for form in forms)] + forms[0][axis + 1:]
+            shown.append(g.call("ConcatFromSequence", [s], [(type, whole)], axis=axis)[0])
+    return shown
+
+
+def _ragged_loop(g, s, forms, axis):
+    """A Loop that puts an array into a sequence which is longer from run to run."""
+    n, type, start, front = g.rng.choice([1, 2, 3]), g.program.type, g.constant(g.program.type, forms[0]), g.rng.random() < 0.3
+    body = onnx_grammar.Graph(g.program, g)
+    number, go = Value(body.fresh(), "int64", []), Value(body.fresh(), "bool", [])
+    inside, x = Sequence(body.fresh(), type, None, None), Value(body.fresh(), type, None)
+    going, = body.call("Identity", [go], [("bool", [])])
+    grown = _call(body, "SequenceInsert", [inside, x] + [body.constant("int64", [], [0])] * front, type, None, None)
+    longer, = body.call("Concat", [x, body.constant(type, forms[0])], [(type, None)], axis=axis)
+    declared = onnx_grammar.declared
+    inner = {"initializers": body.initializers, "nodes": body.nodes, "inputs": [declared(v) for v in (number, go, inside, x)],
+             "outputs": [declared(v) for v in (going, grown, longer)]}
+    made = g.call("Loop", [g.constant("int64", [], [n]), "", s, start], [(s.type, None), (type, None)], body={"graph": inner})[0]
+    more = [forms[0][:axis] + [forms[0][axis] * (k + 1)] + forms[0][axis + 1:] for k in range(n)]
+    return Sequence(made.name, type, None, None), (more[::-1] + forms if front else forms + more)
+
+
 def make(seed):
     rng = random.Random(f"sequences {seed}")
     program = nests.Program(rng)
@@ -178,6 +234,8 @@ def make(seed):
             sequences.append(_change(graph, s))
         else:
             shown += [v for v in [_look(graph, s)] if v is not None]
+    if rng.random() < 0.3:
+        shown += _ragged(graph)
     shown += [v for v in [_look(graph, s) for s in sequences[-2:]] if v is not None] + sequences[-1:]
     made = {name for node in graph.nodes for name in node["outputs"]}
     shown = {v.name: v for v in shown if v.name in made and rng.random() < 0.7} or {v.name: v for v in shown[-1:]}

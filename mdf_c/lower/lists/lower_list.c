@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* What the list is now. */
-static const struct mdf_value *keep_example(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
+static const struct mdf_value *keep_example(struct lowering *lowering, const mdf_lowered_id *items, size_t n, mdf_dtype dtype)
 {
     struct mdf_value *kept = lowering_keep_value(lowering), *values;
     size_t i;
@@ -27,12 +27,13 @@ static const struct mdf_value *keep_example(struct lowering *lowering, const mdf
         lowering_out_of_memory(lowering);
         return NULL;
     }
+    kept->dtype = (uint8_t)dtype;
     return kept;
 }
 
-mdf_lowered_id lowering_add_list(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
+mdf_lowered_id lowering_add_list(struct lowering *lowering, const mdf_lowered_id *items, size_t n, mdf_dtype dtype)
 {
-    const struct mdf_value *example = keep_example(lowering, items, n);
+    const struct mdf_value *example = keep_example(lowering, items, n, dtype);
     mdf_lowered_id id = example != NULL ? lowering_add_placeholder(lowering, example) : MDF_LOWERED_NONE;
 
     if (id != MDF_LOWERED_NONE) {
@@ -91,7 +92,7 @@ static bool build(struct lowering *lowering, struct scope *scope, const struct m
     if (is_constant) {
         return true;
     }
-    id = lowering_add_list(lowering, items, source->n_inputs);
+    id = lowering_add_list(lowering, items, source->n_inputs, MDF_DTYPE_NONE);
     return id != MDF_LOWERED_NONE && lowering_bind(lowering, scope, source->outputs[0], id);
 }
 

@@ -1,7 +1,8 @@
 /* lower_sequence.c - ONNX's sequences whose items are arrays of one form: no values of the lowered form, but the rows of one
  * array. What makes, changes or reads a sequence does so with the rows: SequenceAt gathers one, SequenceInsert joins. Where
  * somebody looks at the sequence itself, its items are looked at where they lie (struct mdf_lowered_output). A sequence that was
- * empty before a loop has rows behind it only (lower_growth.c). See lowering.h. */
+ * empty before a loop has rows behind it only (lower_growth.c). Of one whose items differ in form these are known one by one, as
+ * those of a list (lower_list.c), as long as positions are known too. See lowering.h. */
 #include "mdf_c/lower/loops/lower_loops.h"
 
 #include "functions/elements/element.h"
@@ -126,17 +127,23 @@ mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id r
 
 /* ------------------------------------------------------------------ calls */
 
-/* A call with the rows of its sequence, input 0. */
+/* A call with its sequence, input 0: rows, or items that are known one by one. */
 struct sequence_call {
     struct lowering *lowering;
     struct scope *scope;
     const struct mdf_code_call *source;
     mdf_lowered_id rows;
+    const mdf_lowered_id *items; /* NULL: it is one of rows */
+    size_t n_items;
 };
 
 static mdf_lowered_id refuse(const struct sequence_call *call)
 {
-    lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(call->lowering, call->rows), NULL);
+    if (call->rows == MDF_LOWERED_NONE) {
+        lowering_fail(call->lowering, MDF_REFUSED_CHANGING_LIST);
+    } else {
+        lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(call->lowering, call->rows), NULL);
+    }
     return MDF_LOWERED_NONE;
 }
 
@@ -216,18 +223,33 @@ static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowe
     return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE : lowering_join(call->lowering, there, n_there);
 }
 
+/* Whether a value can be an item: an array of numbers whose shape is known. */
+static bool is_item(const struct sequence_call *call, mdf_lowered_id item)
+{
+    const struct mdf_value *value = lowering_example(call->lowering, item);
+
+    return value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && value->rank < MDF_INLINE_RANK &&
+           value->length > 0 && value->dtype != MDF_DTYPE_STRING && !call->lowering->facts[item].is_open;
+}
+
+/* ... and has the form of the rows, if there are any. */
+static bool fits_rows(const struct sequence_call *call, mdf_lowered_id item)
+{
+    const struct mdf_value *value = lowering_example(call->lowering, item);
+    const struct mdf_value *rows = call->rows == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, call->rows);
+
+    return is_item(call, item) && (rows == NULL || (value->dtype == rows->dtype && value->rank + 1 == rows->rank &&
+                                                    (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(rows) + 1,
+                                                                                value->rank * sizeof(int64_t)) == 0)));
+}
+
 /* An item as a row: in the form of the others. */
 static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id item)
 {
     const struct mdf_value *value = lowering_example(call->lowering, item);
-    const struct mdf_value *rows = call->rows == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, call->rows);
     int64_t shape[MDF_INLINE_RANK];
 
-    if (value->kind != MDF_KIND_TENSOR || value->strength != MDF_STRENGTH_TYPED || value->rank >= MDF_INLINE_RANK ||
-        value->length == 0 || value->dtype == MDF_DTYPE_STRING || call->lowering->facts[item].is_open ||
-        (rows != NULL &&
-         (value->dtype != rows->dtype || value->rank + 1 != rows->rank ||
-          (value->rank > 0 && memcmp(mdf_value_shape(value), mdf_value_shape(rows) + 1, value->rank * sizeof *shape) != 0)))) {
+    if (!fits_rows(call, item)) {
         lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, value, NULL);
         return MDF_LOWERED_NONE;
     }
@@ -237,33 +259,92 @@ static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id 
                               : lowering_reshape(call->lowering, item, shape, value->rank + 1u);
 }
 
+/* The sequence of items that are known one by one: arrays of one type. */
+static mdf_lowered_id add_items(const struct sequence_call *call, const mdf_lowered_id *items, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (items[i] == MDF_LOWERED_NONE || !is_item(call, items[i]) ||
+            lowering_example(call->lowering, items[i])->dtype != lowering_example(call->lowering, items[0])->dtype) {
+            lowering_fail(call->lowering, MDF_REFUSED_CHANGING_LIST);
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return lowering_add_list(call->lowering, items, n, (mdf_dtype)lowering_example(call->lowering, items[0])->dtype);
+}
+
+/* Room for items that last. */
+static mdf_lowered_id *make_items(const struct sequence_call *call, size_t n)
+{
+    mdf_lowered_id *items = mdf_arena_array(&call->lowering->scratch, n, sizeof *items);
+
+    if (items == NULL) {
+        lowering_out_of_memory(call->lowering);
+    }
+    return items;
+}
+
 /* SequenceConstruct. */
 static mdf_lowered_id construct(struct sequence_call *call)
 {
-    mdf_lowered_id rows = MDF_LOWERED_NONE;
+    size_t n = call->source->n_inputs, n_fitting = 0, i;
+    mdf_lowered_id *items = make_items(call, n);
     bool is_given;
-    size_t i;
 
-    for (i = 0; i < call->source->n_inputs; i++) {
-        mdf_lowered_id item = read_input(call, i, &is_given), parts[2] = {rows, MDF_LOWERED_NONE};
-
-        parts[1] = item == MDF_LOWERED_NONE ? item : make_row(call, item);
-        if (parts[1] == MDF_LOWERED_NONE) {
+    for (i = 0; items != NULL && i < n; i++) {
+        items[i] = read_input(call, i, &is_given);
+        if (items[i] == MDF_LOWERED_NONE) {
             lowering_fail(call->lowering, MDF_REFUSED_LEFT_OUT);
             return MDF_LOWERED_NONE;
         }
-        rows = call->rows = join_rows(call, parts, 2);
+        if (n_fitting == i && fits_rows(call, items[i])) {
+            const mdf_lowered_id parts[2] = {call->rows, make_row(call, items[i])};
+
+            call->rows = join_rows(call, parts, 2);
+            n_fitting += call->rows != MDF_LOWERED_NONE;
+        }
     }
-    return lowering_add_sequence(call->lowering, rows);
+    if (items == NULL || lowering_has_failed(call->lowering)) {
+        return MDF_LOWERED_NONE;
+    }
+    return n_fitting == n ? lowering_add_sequence(call->lowering, call->rows) : add_items(call, items, n);
+}
+
+/* SequenceInsert where items are known one by one, or become so: of rows they are taken out. */
+static mdf_lowered_id insert_item(const struct sequence_call *call, mdf_lowered_id item)
+{
+    int64_t n = call->items != NULL ? (int64_t)call->n_items : (int64_t)count_rows(call), position, i;
+    mdf_lowered_id *items = make_items(call, (size_t)n + 1);
+
+    if (items == NULL || n == 0 || !read_position(call, 2, n, n, &position)) {
+        return refuse(call);
+    }
+    for (i = 0; i <= n; i++) {
+        size_t from = (size_t)(i - (i > position));
+
+        items[i] = i == position         ? item
+                   : call->items != NULL ? call->items[from]
+                                         : lowering_item(call->lowering, call->rows, from);
+    }
+    return lowering_has_failed(call->lowering) ? MDF_LOWERED_NONE : add_items(call, items, (size_t)n + 1);
 }
 
 static mdf_lowered_id insert(const struct sequence_call *call)
 {
     bool is_given;
-    mdf_lowered_id item = read_input(call, 1, &is_given), row = item == MDF_LOWERED_NONE ? item : make_row(call, item);
+    mdf_lowered_id item = read_input(call, 1, &is_given), row;
     int64_t n, position;
     mdf_lowered_id parts[3];
 
+    if (item == MDF_LOWERED_NONE) {
+        return item;
+    }
+    if (call->items != NULL ||
+        (call->rows != MDF_LOWERED_NONE && count_rows(call) > 0 && is_item(call, item) && !fits_rows(call, item))) {
+        return insert_item(call, item);
+    }
+    row = make_row(call, item);
     if (row == MDF_LOWERED_NONE) {
         return row;
     }
@@ -281,6 +362,20 @@ static mdf_lowered_id insert(const struct sequence_call *call)
     parts[1] = row;
     parts[2] = take_rows(call, position, n);
     return lowering_add_sequence(call->lowering, join_rows(call, parts, 3));
+}
+
+static mdf_lowered_id erase_item(const struct sequence_call *call)
+{
+    int64_t n = (int64_t)call->n_items, position, i;
+    mdf_lowered_id *items = make_items(call, (size_t)n);
+
+    if (items == NULL || n < 2 || !read_position(call, 1, n, n - 1, &position) || position == n) {
+        return refuse(call);
+    }
+    for (i = 0; i < n - 1; i++) {
+        items[i] = call->items[i + (i >= position)];
+    }
+    return add_items(call, items, (size_t)n - 1);
 }
 
 static mdf_lowered_id erase(const struct sequence_call *call)
@@ -364,6 +459,35 @@ static int64_t find_part(const struct sequence_call *call, int64_t size, bool *a
                : lengths[0];
 }
 
+/* SplitToSequence into parts of several lengths, each of which is known. */
+static mdf_lowered_id split_items(const struct sequence_call *call, mdf_lowered_id whole, size_t axis)
+{
+    struct lowering *lowering = call->lowering;
+    bool is_given;
+    mdf_lowered_id id = read_input(call, 1, &is_given), *items, moved;
+    const struct mdf_value *given = id == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, id);
+    int64_t size = mdf_value_shape(lowering_example(lowering, whole))[axis], first = 0, length;
+    size_t n, i;
+
+    if (given == NULL || !lowering_is_constant(lowering, id) || given->kind != MDF_KIND_TENSOR ||
+        given->dtype != MDF_DTYPE_INT64 || given->length == 0 || *(const int64_t *)given->data <= 0) {
+        return refuse(call);
+    }
+    length = *(const int64_t *)given->data;
+    n = given->rank > 0 ? given->length : (size_t)(size / length + (size % length != 0));
+    items = n > MOST_ROWS ? NULL : make_items(call, n);
+    moved = items == NULL ? MDF_LOWERED_NONE : lowering_move_axis(lowering, whole, axis, 0);
+    for (i = 0; i < n && moved != MDF_LOWERED_NONE; i++, first += length) {
+        length = given->rank > 0 ? ((const int64_t *)given->data)[i] : length;
+        length = given->rank == 0 && length > size - first ? size - first : length;
+        items[i] = length > 0 && length <= size - first ? lowering_items(lowering, moved, (size_t)first, (size_t)(first + length))
+                                                        : MDF_LOWERED_NONE;
+        items[i] = items[i] == MDF_LOWERED_NONE ? items[i] : lowering_move_axis(lowering, items[i], 0, axis);
+        moved = items[i] == MDF_LOWERED_NONE ? items[i] : moved;
+    }
+    return moved == MDF_LOWERED_NONE || first != size ? refuse(call) : add_items(call, items, n);
+}
+
 static mdf_lowered_id split(const struct sequence_call *call)
 {
     struct lowering *lowering = call->lowering;
@@ -383,8 +507,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
     size = mdf_value_shape(value)[axis];
     part = find_part(call, size, &are_lengths);
     if (part == 0) {
-        lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
-        return MDF_LOWERED_NONE;
+        return split_items(call, whole, axis);
     }
     keeps_axis = are_lengths || part != 1 || keeps == NULL || *keeps != 0; /* as its kernel does */
     for (d = 0; d < value->rank; d++) {
@@ -421,6 +544,80 @@ static mdf_lowered_id join(const struct sequence_call *call)
         }
     }
     return lowering_reshape(call->lowering, moved, shape, n);
+}
+
+/* Arrays one behind the other along an axis, a few at a time. */
+static mdf_lowered_id join_along(const struct sequence_call *call, const mdf_lowered_id *arrays, size_t n, size_t axis)
+{
+    enum { MOST_AT_ONCE = 5 };
+    mdf_lowered_id parts[MOST_AT_ONCE];
+    size_t n_parts = 0, i;
+
+    for (i = 0; i < n; i++) {
+        if (n_parts == MOST_AT_ONCE) {
+            parts[0] = lowering_join(call->lowering, parts, n_parts);
+            n_parts = 1;
+        }
+        parts[n_parts] =
+            lowering_has_failed(call->lowering) ? MDF_LOWERED_NONE : lowering_move_axis(call->lowering, arrays[i], axis, 0);
+        if (parts[n_parts++] == MDF_LOWERED_NONE) {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    parts[0] = lowering_has_failed(call->lowering) ? MDF_LOWERED_NONE : lowering_join(call->lowering, parts, n_parts);
+    return parts[0] == MDF_LOWERED_NONE ? parts[0] : lowering_move_axis(call->lowering, parts[0], 0, axis);
+}
+
+/* Whether items have one rank, and one shape but for an axis. */
+static bool may_be_joined(const struct sequence_call *call, size_t axis)
+{
+    const struct mdf_value *first = lowering_example(call->lowering, call->items[0]);
+    size_t i, d;
+
+    for (i = 0; i < call->n_items; i++) {
+        const struct mdf_value *value = lowering_example(call->lowering, call->items[i]);
+
+        for (d = 0; value->rank == first->rank && d < first->rank; d++) {
+            if (d != axis && mdf_value_shape(value)[d] != mdf_value_shape(first)[d]) {
+                return false;
+            }
+        }
+        if (value->rank != first->rank) {
+            return false;
+        }
+    }
+    return axis < first->rank;
+}
+
+static mdf_lowered_id join_items(const struct sequence_call *call)
+{
+    const int64_t *new_axis = mdf_code_setting(call->source, "new_axis");
+    size_t rank = lowering_example(call->lowering, call->items[0])->rank, axis = lowering_axis(call->source, rank, 0);
+
+    return (new_axis != NULL && *new_axis == 1) || !may_be_joined(call, axis)
+               ? refuse(call)
+               : join_along(call, call->items, call->n_items, axis);
+}
+
+/* What a call gives whose sequence has items that are known one by one. */
+static mdf_lowered_id run_on_items(const struct sequence_call *call)
+{
+    int64_t n = (int64_t)call->n_items, position;
+
+    switch (call->source->operator->form) {
+    case MDF_FORM_SEQUENCE_INSERT:
+        return insert(call);
+    case MDF_FORM_SEQUENCE_ERASE:
+        return erase_item(call);
+    case MDF_FORM_SEQUENCE_AT:
+        return read_position(call, 1, n, n, &position) && position < n ? call->items[position] : refuse(call);
+    case MDF_FORM_SEQUENCE_LENGTH:
+        return lowering_add_wholes(call->lowering, &n, 1, 0);
+    case MDF_FORM_SEQUENCE_JOIN:
+        return join_items(call);
+    default:
+        return refuse(call);
+    }
 }
 
 /* What a call gives that has a sequence, or makes one; NONE without a refusal: it is no such call. */
@@ -490,11 +687,37 @@ static bool is_empty(const struct sequence_call *call, mdf_lowered_id sequence)
            item != MDF_LOWERED_NONE && lowering_example(call->lowering, item)->dtype == list->dtype;
 }
 
+/* The items of a sequence that are known one by one: so they were made, or they are constants. */
+static bool find_items(struct sequence_call *call, mdf_lowered_id sequence)
+{
+    struct lowering *lowering = call->lowering;
+    const struct mdf_value *list = lowering_example(lowering, sequence);
+    mdf_lowered_id *items;
+    size_t i;
+
+    if (list->kind != MDF_KIND_LIST || list->dtype == MDF_DTYPE_NONE || list->dtype == MDF_DTYPE_STRING || list->length == 0) {
+        return false;
+    }
+    call->n_items = mdf_value_n_items(list);
+    call->items = lowering->facts[sequence].items;
+    if (call->items != NULL || !lowering_is_constant(lowering, sequence)) {
+        return call->items != NULL;
+    }
+    call->items = items = make_items(call, call->n_items);
+    for (i = 0; items != NULL && i < call->n_items; i++) {
+        items[i] = lowering_keep_constant(lowering, &mdf_value_items(list)[i]);
+        if (items[i] == MDF_LOWERED_NONE) {
+            return false;
+        }
+    }
+    return items != NULL;
+}
+
 bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     enum mdf_form form = source->operator->form;
     bool makes = form == MDF_FORM_SEQUENCE_CONSTRUCT || form == MDF_FORM_SEQUENCE_SPLIT;
-    struct sequence_call call = {lowering, scope, source, MDF_LOWERED_NONE};
+    struct sequence_call call = {.lowering = lowering, .scope = scope, .source = source, .rows = MDF_LOWERED_NONE};
     mdf_lowered_id id = makes ? MDF_LOWERED_NONE : find_sequence(lowering, scope, source), result;
 
     *taken = false;
@@ -508,10 +731,11 @@ bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, cons
             return true; /* what a loop stacks it may as well lay out so: lower_growth.c */
         }
         call.rows = makes ? id : lowering_find_rows(lowering, id);
-        if (call.rows == MDF_LOWERED_NONE && !makes && !(form == MDF_FORM_SEQUENCE_INSERT && is_empty(&call, id))) {
+        if (call.rows == MDF_LOWERED_NONE && !makes && !find_items(&call, id) &&
+            !(form == MDF_FORM_SEQUENCE_INSERT && is_empty(&call, id))) {
             return !lowering_has_failed(lowering); /* a list of another kind */
         }
-        result = run(&call);
+        result = call.items != NULL ? run_on_items(&call) : run(&call);
     }
     *taken = true;
     return result == MDF_LOWERED_NONE ? lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST)

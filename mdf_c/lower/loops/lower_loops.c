@@ -586,6 +586,16 @@ static bool may_become(const struct mdf_value *state, const struct mdf_value *ne
            (!keeps_shape || has_shape);
 }
 
+/* Whether a state that is a sequence becomes one whose items are known one by one; *rows: it was one of rows. */
+static bool becomes_items(struct loop *loop, size_t i, mdf_lowered_id id)
+{
+    const struct mdf_value *state = lowering_example(loop->lowering, loop->initial[i]);
+    const struct mdf_value *next = lowering_example(loop->lowering, id);
+
+    return loop->lowering->is_for_source && loop->lowering->facts[id].items != NULL && next->dtype != MDF_DTYPE_NONE &&
+           state->dtype == next->dtype && (loop->is_sequence[i] || state->kind == MDF_KIND_LIST);
+}
+
 /* Whether a state that began as a sequence of no items has some now, as `id`: from here on it is its rows. */
 static bool becomes_rows(const struct loop *loop, size_t i, mdf_lowered_id id)
 {
@@ -609,7 +619,10 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
 
         bool is_new = id != MDF_LOWERED_NONE && i < n_states && !loop->is_sequence[i] && becomes_rows(loop, i, id);
 
-        if (id != MDF_LOWERED_NONE && i < n_states && (loop->is_sequence[i] || is_new)) {
+        if (id != MDF_LOWERED_NONE && i < n_states && becomes_items(loop, i, id)) {
+            loop->is_sequence[i] = false;
+            is_new = true;
+        } else if (id != MDF_LOWERED_NONE && i < n_states && (loop->is_sequence[i] || is_new)) {
             id = lowering_find_rows(loop->lowering, id);
             loop->is_sequence[i] = true;
         }

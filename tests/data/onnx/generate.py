@@ -423,6 +423,21 @@ def containers():
     asked = [value("w"), value("ends", T.INT64), value("m", T.INT64, [])]
     pieces = [({"w": W, "ends": np.array(ends), "m": np.int64(3)},
                {"y": np.stack([W[a:b].sum(0, keepdims=True) for a, b in zip(ends, ends[1:])])}) for ends in ([0, 2, 3, 6], [0, 0, 6, 6], [1, 5, 5, 6])]
+    # Sequences whose items differ in length, which come to be in no array.
+    wholes = [nh.from_array(np.array(v), n) for n, v in (("k0", 0), ("k1", 1), ("k3", 3), ("last", -1), ("cuts", [2, 3]), ("front", [0]))]
+    longer = graph([node("Add", ["i", "k1"], ["end"]), node("Unsqueeze", ["end", "front"], ["ends"]), node("Slice", ["y", "front", "ends", "front"], ["part"]),
+                    node("SequenceInsert", ["s", "part"], ["t"]), node("Identity", ["c"], ["d"])],
+                   [value("i", T.INT64, []), value("c", T.BOOL, []), h.make_tensor_sequence_value_info("s", T.FLOAT, None)],
+                   [value("d", T.BOOL, []), h.make_tensor_sequence_value_info("t", T.FLOAT, None)])
+    unequal = [node("SequenceConstruct", ["x", "y"], ["made"]), node("CumSum", ["x", "k0"], ["sums"]), node("SequenceInsert", ["made", "sums", "k1"], ["more"]),
+               node("SequenceErase", ["more", "k0"], ["fewer"]), node("ConcatFromSequence", ["fewer"], ["joined"], axis=0),
+               node("SplitToSequence", ["y", "cuts"], ["parts"], axis=1), node("SequenceAt", ["parts", "last"], ["part_last"]),
+               node("SequenceEmpty", [], ["none"], dtype=T.FLOAT), node("Loop", ["k3", "", "none"], ["grown"], body=longer),
+               node("ConcatFromSequence", ["grown"], ["all"], axis=0), node("SequenceLength", ["grown"], ["n"])]
+    A, B = np.arange(10, dtype=np.float32).reshape(2, 5), np.arange(15, dtype=np.float32).reshape(3, 5) - 7
+    runs("sequences_of_unequal_arrays", model(unequal, [value("x", shape=[2, 5]), value("y", shape=[3, 5])],
+                                              [value("joined"), value("part_last"), value("all"), value("n", T.INT64)], wholes),
+         ({"x": A, "y": B}, {"joined": np.concatenate([A.cumsum(0), B]), "part_last": B[:, 2:], "all": np.concatenate([B[:1], B[:2], B]), "n": np.int64(3)}))
     runs("loop_pieces", model([node("Loop", ["m", "", "first"], ["k_last", "y"], body=stacked)], asked, [value("y")], numbers), *pieces)
     runs("loop_listed_pieces",
          model([node("SequenceEmpty", [], ["e"]), node("Loop", ["", "yes", "first", "e"], ["k_last", "l"], body=listed),
