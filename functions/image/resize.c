@@ -412,6 +412,79 @@ static void write_outside(const struct mdf_resize *job, size_t n_axes, const int
     *real = job->extrapolation_value;
 }
 
+/* Resize to sizes that are constants, in a region that is not. */
+static bool plan_region(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    enum { REGION = 1, MOST_AXES = 16, HEAD = 10 };
+    const struct mdf_resize_settings *settings = call->settings;
+    const struct mdf_value *given = call->inputs[REGION], *inputs[4] = {call->inputs[0], NULL, NULL, call->inputs[3]};
+    const double whole_array[2 * MOST_AXES] = {0}; /* a region of no length: no axis is one that stays as it is */
+    int64_t length = (int64_t)given->length;
+    struct mdf_value region = {0};
+    struct mdf_call known = *call;
+    struct mdf_workspace workspace;
+    struct mdf_resize job;
+    size_t most = 1;
+
+    if (given->length > 2 * MOST_AXES || (given->dtype != MDF_DTYPE_FLOAT32 && given->dtype != MDF_DTYPE_FLOAT64) ||
+        mdf_is_set(settings->antialias)) {
+        return false;
+    }
+    mdf_value_borrow_tensor(call->context->memory, &region, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 1, &length, whole_array);
+    inputs[REGION] = &region;
+    known.inputs = inputs;
+    if (!mdf_resize_read(&known, &workspace, &job) || job.coordinates != CROP_AND_RESIZE ||
+        mdf_call_target(call, 0)->length == 0 || !mdf_routine_room(plan, HEAD + 3 * job.rank, 2)) {
+        return false;
+    }
+    plan->function = "resize_in_region";
+    for (size_t i = 0; i < job.rank; i++) {
+        const struct mdf_resized_axis *axis = &job.axes[i];
+
+        plan->whole[HEAD + 3 * i] = (int64_t)axis->n_in;
+        plan->whole[HEAD + 3 * i + 1] = (int64_t)axis->n_out;
+        plan->whole[HEAD + 3 * i + 2] = settings->axes.items != NULL ? -1 : (int64_t)i;
+        plan->whole[7] = (int64_t)axis->n_out > plan->whole[7] ? (int64_t)axis->n_out : plan->whole[7];
+        plan->whole[2] = (int64_t)axis->n_taps;
+        most *= axis->n_out > axis->n_in ? axis->n_out : axis->n_in;
+    }
+    for (size_t i = 0; settings->axes.items != NULL && i < settings->axes.n; i++) {
+        plan->whole[HEAD +
+                    3 * (size_t)(settings->axes.items[i] < 0 ? settings->axes.items[i] + (int64_t)job.rank
+                                                             : settings->axes.items[i]) +
+                    2] = (int64_t)i;
+    }
+    plan->whole[0] = (int64_t)job.mode;
+    plan->whole[1] = (int64_t)job.rounding;
+    plan->whole[3] = job.exclude_outside;
+    plan->whole[4] = given->dtype == MDF_DTYPE_FLOAT64;
+    plan->whole[5] = (int64_t)job.rank;
+    plan->whole[6] = (int64_t)most;
+    plan->whole[8] = shrinks_in_front(&job);
+    plan->whole[9] = (int64_t)given->length / 2;
+    plan->real[0] = job.cubic_coefficient;
+    plan->real[1] = job.extrapolation_value;
+    plan->work_bytes =
+        sizeof(double) *
+            ((size_t)plan->whole[7] * (2 * (size_t)(plan->whole[2] > 0 ? plan->whole[2] : 1) + job.rank) + 3 * job.rank) +
+        2 * most * mdf_dtype_size(plan->dtype);
+    return true;
+}
+
+/* Whether all inputs behind the array are constants, but for a region. */
+static bool is_known(const struct mdf_call *call, bool *has_open_region)
+{
+    for (size_t i = 1; i < call->n_inputs; i++) {
+        if (mdf_call_input(call, i) != NULL && !mdf_call_is_constant(call, i)) {
+            if (i != 1 || call->n_inputs < 4 || mdf_call_input(call, 3) == NULL) {
+                return false;
+            }
+            *has_open_region = true;
+        }
+    }
+    return true;
+}
+
 static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf_routine_plan *plan)
 {
     struct mdf_workspace workspace;
@@ -419,13 +492,15 @@ static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf
     struct table_sizes tables;
     int64_t *sizes, *whole;
     double *real;
-    bool from_front;
+    bool from_front, has_open_region = false;
 
     plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
-    for (size_t i = 1; i < call->n_inputs; i++) {
-        if (mdf_call_input(call, i) != NULL && !mdf_call_is_constant(call, i)) {
-            return false;
-        }
+    if (!is_known(call, &has_open_region)) {
+        return false;
+    }
+    if (has_open_region) {
+        return read == mdf_resize_read && (plan->dtype == MDF_DTYPE_FLOAT32 || plan->dtype == MDF_DTYPE_FLOAT64) &&
+               plan_region(call, plan);
     }
     if (!read(call, &workspace, &job) || mdf_call_target(call, 0)->length == 0 ||
         ((job.mode != MODE_NEAREST || job.coordinates == CROP_AND_RESIZE) && plan->dtype != MDF_DTYPE_FLOAT32 &&

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "functions/image/resize_places_routine.inc"
+
 #define SETTING(name, type, field)                                            \
     {                                                                         \
         name, MDF_SETTING_##type, offsetof(struct mdf_resize_settings, field) \
@@ -257,26 +259,6 @@ static double place_at(const struct mdf_resize *job, double y, double scale)
     return job->mode == MODE_NEAREST ? (double)(float)x : x;
 }
 
-/* The place in the input of one in a region. */
-static double place_in_region(const struct mdf_resized_axis *axis, double y)
-{
-    double last = (double)axis->n_in - 1;
-
-    return axis->n_out > 1 ? axis->roi_start * last + y * (axis->roi_end - axis->roi_start) * last / ((double)axis->n_out - 1)
-                           : 0.5 * (axis->roi_start + axis->roi_end) * last;
-}
-
-/* The same as ONNX Runtime and onnx's reference have it, where an element is chosen, or said to be outside: of a region in
- * float32, in float32. From 0.1 on, of six elements, is between two then, and the end of a region may come to lie outside. */
-static double round_place_in_region(const struct mdf_resize *job, const struct mdf_resized_axis *axis, double y)
-{
-    float start = (float)axis->roi_start, end = (float)axis->roi_end, last = (float)axis->n_in - 1;
-
-    return job->has_wide_region || axis->n_out <= 1
-               ? place_in_region(axis, y)
-               : (double)(start * last + (float)y * (end - start) * last / ((float)axis->n_out - 1));
-}
-
 /* The place in the input, between elements, that `place` of the output stands for. */
 static double origin_of(const struct mdf_resize *job, const struct mdf_resized_axis *axis, size_t place)
 {
@@ -288,7 +270,10 @@ static double origin_of(const struct mdf_resize *job, const struct mdf_resized_a
     case ASYMMETRIC:
         return place_at(job, y, scale);
     case CROP_AND_RESIZE:
-        return job->mode == MODE_NEAREST ? round_place_in_region(job, axis, y) : place_in_region(axis, y);
+        return job->mode == MODE_NEAREST
+                   ? mdf_rounded_place_in_region(job->has_wide_region, axis->roi_start, axis->roi_end, (int64_t)axis->n_in,
+                                                 (int64_t)axis->n_out, y)
+                   : mdf_place_in_region(axis->roi_start, axis->roi_end, (int64_t)axis->n_in, (int64_t)axis->n_out, y);
     case PYTORCH_HALF_PIXEL:
         return axis->n_out > 1 ? place_at(job, y + 0.5, scale) - 0.5 : 0;
     case HALF_PIXEL_SYMMETRIC:
@@ -302,65 +287,15 @@ static double origin_of(const struct mdf_resize *job, const struct mdf_resized_a
     return place_at(job, y + 0.5, scale) - 0.5;
 }
 
-static double nearest_of(const struct mdf_resize *job, const struct mdf_resized_axis *axis, double x)
-{
-    switch (job->rounding) {
-    case ROUND_PREFER_FLOOR:
-        return ceil(x - 0.5);
-    case ROUND_PREFER_CEIL:
-        return floor(x + 0.5);
-    case ROUND_CEIL:
-        return ceil(x);
-    case ROUND_SIMPLE:
-        return axis->scale < 1 ? ceil(x) : floor(x);
-    case ROUND_FLOOR:
-        break;
-    }
-    return floor(x);
-}
-
-/* What a neighbour at a distance weighs. */
-static double weigh(const struct mdf_resize *job, double distance)
-{
-    double d = fabs(distance), a = job->cubic_coefficient;
-
-    if (job->mode == MODE_LINEAR) {
-        return d < 1 ? 1 - d : 0;
-    }
-    return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
-}
-
-/* The weights of the taps of one place. With antialiasing, and where taps outside do not count, they are brought to a sum of 1.
- */
-static void weigh_taps(const struct mdf_resize *job, const struct mdf_resized_axis *axis, double x, double stretch, int64_t start,
-                       size_t place)
-{
-    bool normalised = job->antialias || job->exclude_outside;
-    double sum = 0, *weights = axis->weights + place * axis->n_taps;
-    int64_t last = (int64_t)axis->n_in - 1;
-
-    for (size_t tap = 0; tap < axis->n_taps; tap++) {
-        int64_t from = start + (int64_t)tap;
-        bool counts = !job->exclude_outside || (from >= 0 && from < (int64_t)axis->n_in);
-
-        weights[tap] = counts ? weigh(job, ((double)from - x) * stretch) : 0;
-        sum += weights[tap];
-        axis->sources[place * axis->n_taps + tap] = from < 0 ? 0 : from > last ? last : from;
-    }
-    for (size_t tap = 0; normalised && sum != 0 && tap < axis->n_taps; tap++) {
-        weights[tap] /= sum;
-    }
-}
-
 enum { PLACES_PER_LOOK = 1 << 10 };
 
 /* Where each place of an axis comes from. */
 static bool plan_axis(struct mdf_workspace *workspace, const struct mdf_resize *job, struct mdf_resized_axis *axis)
 {
     double stretch = job->antialias && axis->scale < 1 ? axis->scale : 1, reach = (job->mode == MODE_CUBIC ? 2 : 1) / stretch;
-    double n_in = (double)axis->n_in;
+    int64_t n_in = (int64_t)axis->n_in, n_out = (int64_t)axis->n_out;
 
-    reach = reach < 4 * n_in + 4 ? reach : 4 * n_in + 4;
+    reach = reach < 4 * (double)n_in + 4 ? reach : 4 * (double)n_in + 4;
     axis->n_taps = job->mode == MODE_NEAREST ? 0 : 2 * (size_t)ceil(reach);
     axis->sources = mdf_workspace_matrix(workspace, MDF_DTYPE_INT64, axis->n_out, axis->n_taps > 0 ? axis->n_taps : 1);
     axis->weights = mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT64, axis->n_out, axis->n_taps);
@@ -376,17 +311,19 @@ static bool plan_axis(struct mdf_workspace *workspace, const struct mdf_resize *
             return false; /* places are indices: none is one that was left out */
         }
         if (job->coordinates == CROP_AND_RESIZE) {
-            double there = round_place_in_region(job, axis, (double)place);
+            double there =
+                mdf_rounded_place_in_region(job->has_wide_region, axis->roi_start, axis->roi_end, n_in, n_out, (double)place);
 
-            axis->outside[place] = !(there >= 0 && there <= n_in - 1);
+            axis->outside[place] = !(there >= 0 && there <= (double)n_in - 1);
         }
-        x = x > -n_in - 4 ? (x < 2 * n_in + 4 ? x : 2 * n_in + 4) : -n_in - 4; /* further out is no different; NaN too */
+        x = mdf_place_near(x, n_in);
         if (job->mode == MODE_NEAREST) {
-            x = nearest_of(job, axis, x);
-            axis->sources[place] = x < 0 ? 0 : x > n_in - 1 ? (int64_t)axis->n_in - 1 : (int64_t)x;
+            axis->sources[place] = mdf_chosen_place((int64_t)job->rounding, axis->scale < 1, x, n_in);
             axis->is_doubled = axis->is_doubled && axis->sources[place] == (int64_t)(place / 2);
         } else {
-            weigh_taps(job, axis, x, stretch, (int64_t)floor(x) - (int64_t)ceil(reach) + 1, place);
+            mdf_weigh_taps((int64_t)job->mode, job->cubic_coefficient, job->exclude_outside,
+                           job->antialias || job->exclude_outside, stretch, n_in, (int64_t)axis->n_taps, x,
+                           axis->sources + place * axis->n_taps, axis->weights + place * axis->n_taps);
         }
     }
     return true;
