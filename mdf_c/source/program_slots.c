@@ -122,12 +122,15 @@ struct mdf_lowered *mdf_source_lower(struct mdf_source_program *program, const s
                                      bool has_dt, struct mdf_refusal *refusal)
 {
     struct mdf_execution *execution = &program->graph->state->shared->execution;
+    const struct mdf_whole *whole = program->graph->state->shared->outermost->whole;
     struct mdf_lowering_request request = {.frame = program->graph->state->frame,
                                            .ranges = ranges,
                                            .n_ranges = n,
                                            .readers = program->graph->is_read,
                                            .self = MDF_READ_BY_ALL,
                                            .stays = program->graph->stays,
+                                           .surprises = whole != NULL ? whole->single.fast.surprises : NULL,
+                                           .n_surprises = whole != NULL ? whole->single.fast.n_surprises : 0,
                                            .is_for_source = true,
                                            .find_either = find_either,
                                            .either_context = program};

@@ -206,6 +206,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "-i ends=[0,2,2,6] -i m=3",
         "tests/data/onnx/loop_listed_pieces.onnx --typed -n 2 -i w=[[0.5,1.5],[-2,3],[4,-0.25],[6,1],[8,0.125],[0.75,11]] "
         "-i ends=[0,2,2,6] -i m=3",
+        "tests/data/onnx/loop_ranges.onnx --typed -n 2 -i x=[0.5,1,-2,3,4] -i n=4",
         "tests/data/onnx/sequences_of_unequal_arrays.onnx --typed -n 2 -i x=[[0.5,1,2,3,4],[5,6,7,8,9]] "
         "-i y=[[1,2,3,4,5],[6,7,8,9,10],[0.25,0,1,-1,2]] --record joined,part_last,all,n",
         "tests/data/compile/chosen_puts.yaml --typed --trace -n 2",

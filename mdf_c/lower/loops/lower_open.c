@@ -366,6 +366,29 @@ static bool open_results(struct lowering *lowering, const struct trial *trial, s
     return true;
 }
 
+static bool is_in_body(const struct lowering *lowering)
+{
+    const struct region *region = lowering->region;
+
+    while (region != NULL && region->kind != REGION_BODY) {
+        region = region->outer;
+    }
+    return region != NULL;
+}
+
+/* C source has no open axes: a loop in which results of a call have several shapes is refused as one, and may be written out. */
+static bool refuse_surprises(struct lowering *lowering, const struct trial *trial)
+{
+    size_t i;
+
+    for (i = 0; i < lowering->n_surprises; i++) {
+        if (lowering->surprises[i].source == trial->source && is_in_body(lowering)) {
+            return lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
+        }
+    }
+    return true;
+}
+
 static bool run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
 {
     struct trial other = {.source = trial->source};
@@ -393,7 +416,8 @@ bool lowering_run_others(struct lowering *lowering, const struct trial *trial, s
 {
     size_t i;
 
-    if (run_others(lowering, trial, others) && (lowering->is_for_source || open_results(lowering, trial, others))) {
+    if (run_others(lowering, trial, others) &&
+        (lowering->is_for_source ? refuse_surprises(lowering, trial) : open_results(lowering, trial, others))) {
         return true;
     }
     for (i = 0; others->examples != NULL && i < trial->source->n_outputs; i++) {

@@ -423,6 +423,14 @@ def containers():
     asked = [value("w"), value("ends", T.INT64), value("m", T.INT64, [])]
     pieces = [({"w": W, "ends": np.array(ends), "m": np.int64(3)},
                {"y": np.stack([W[a:b].sum(0, keepdims=True) for a, b in zip(ends, ends[1:])])}) for ends in ([0, 2, 3, 6], [0, 0, 6, 6], [1, 5, 5, 6])]
+    # Ranges that are as long as a state says.
+    counted = graph([node("Add", ["k", "one_number"], ["next"]), node("Range", ["first", "next", "one_number"], ["places"]), node("Gather", ["x", "places"], ["some"]),
+                     node("ReduceSum", ["some"], ["sum"], keepdims=0), node("Add", ["t", "sum"], ["u"]), node("Identity", ["c"], ["d"])],
+                    state + [value("t", T.FLOAT, [])], [value("d", T.BOOL, []), value("next", T.INT64, []), value("u", T.FLOAT, [])])
+    F = np.arange(5, dtype=np.float32)
+    runs("loop_ranges", model([node("Loop", ["n", "", "first", "zero"], ["k_last", "y"], body=counted)], [value("x", shape=[5]), value("n", T.INT64, [])],
+                              [value("y", shape=[])], numbers + [nh.from_array(np.float32(0), "zero")]),
+         *(({"x": F, "n": np.int64(n)}, {"y": np.float32(sum(F[:k].sum() for k in range(1, n + 1)))}) for n in (3, 5, 1)))
     # Sequences whose items differ in length, which come to be in no array.
     wholes = [nh.from_array(np.array(v), n) for n, v in (("k0", 0), ("k1", 1), ("k3", 3), ("last", -1), ("cuts", [2, 3]), ("front", [0]))]
     longer = graph([node("Add", ["i", "k1"], ["end"]), node("Unsqueeze", ["end", "front"], ["ends"]), node("Slice", ["y", "front", "ends", "front"], ["part"]),
