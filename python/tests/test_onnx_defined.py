@@ -118,6 +118,7 @@ CASES = [
     ("QLinearMul", [*Q, whole(0, 255, 4), real(0.03), byte(100), real(0.1), byte(128)], {}, 1),
     ("QLinearSigmoid", [*Q, real(1 / 256), byte(0)], {}, 1),
     ("QLinearLeakyRelu", [*Q, real(0.04), byte(20)], {"alpha": 0.1}, 1),
+    ("QLinearConcat", [real(0.04), byte(100), *Q, Q[0], real(0.03), byte(90), Q[0][:, :1], real(0.08), byte(128)], {"axis": 1}, 1),
     ("QLinearSoftmax", [*Q, real(1 / 256), byte(0)], {"opset": 13}, 1),
     ("QLinearGlobalAveragePool", [*Q, real(0.02), byte(128)], {}, 1),
     ("QLinearAveragePool", [*Q, real(0.05), byte(128)], {"kernel_shape": [2, 2], "pads": [1, 0, 0, 1]}, 1),

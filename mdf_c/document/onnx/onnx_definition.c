@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PARTS = 24 }; /* inputs, outputs or attributes of one node */
+enum { MAX_PARTS = 32 }; /* inputs, outputs or attributes of one node */
 
 /* A function that is being made. */
 struct made {

@@ -238,6 +238,12 @@ static bool unknown_type(const struct reading *reading, int64_t code)
     return false;
 }
 
+/* Whether no type may be given by the number 0, which is the default: ONNX Runtime writes what it does not say. */
+static bool is_type_open(const struct mdf_schema_attribute *attribute)
+{
+    return attribute != NULL && attribute->has_default && attribute->default_int == 0;
+}
+
 /* A type by ONNX's number or by a name. */
 static bool read_dtype(const struct reading *reading)
 {
@@ -254,7 +260,8 @@ static bool read_dtype(const struct reading *reading)
         return false;
     }
     *(mdf_dtype *)reading->field = mdf_dtype_from_onnx(code);
-    return mdf_dtype_from_onnx(code) != MDF_DTYPE_NONE || unknown_type(reading, code);
+    return mdf_dtype_from_onnx(code) != MDF_DTYPE_NONE || (code == 0 && is_type_open(reading->attribute)) ||
+           unknown_type(reading, code);
 }
 
 static bool read_value(const struct reading *reading)

@@ -405,6 +405,9 @@ def containers():
          ({"x": X}, {"y": np.float32([np.nan, 0, 1, 2])}))
     runs("axes_named_as_numbers", model([node("Neg", ["x"], ["y"])], [value("x", T.FLOAT, ["0_1", "-1", "7"])], [value("y", T.FLOAT, ["1", "2", "3"])]),
          ({"x": X.reshape(3, 1, 1)}, {"y": -X.reshape(3, 1, 1)}))
+    runs("attribute_type_undefined", model([node("QuantizeLinear", ["x", "s", "z"], ["y"], output_dtype=0)], [value("x")], [value("y", T.INT8)],
+                                           [nh.from_array(np.float32(0.5), "s"), nh.from_array(np.int8(1), "z")], opset=21), ({"x": X}, {"y": np.int8([1, 3, 5])}))
+    refused("attribute_type_zero", model([node("Cast", ["x"], ["y"], to=0)], [value("x")], [value("y")]), "no element type of ONNX has the number 0")
     endless = node("Loop", ["", "", "x"], ["y"], body=body)
     # Rows of pieces of an array that begin and end where a state says, as PyTorch writes embedding_bag: stacked, and as a sequence.
     none = graph([node("Identity", ["zeros"], ["z"])], [], [value("z")])
