@@ -16,8 +16,8 @@
 #define ANY(mask) (_mm512_movepi32_mask((__m512i)(mask)) != 0)
 #define WIDENED(x) _mm512_cvtps_pd(_mm256_loadu_ps(x))
 #define FLOAT64_NAME(x) x##_avx512_float64
-#define NUMBER_NAME(x) x##_avx2_few
-#define NUMBER_FLOAT64_NAME(x) x##_avx2_few_float64
+#define NUMBER_NAME(x) x##_avx512_few
+#define NUMBER_FLOAT64_NAME(x) x##_avx512_few_float64
 #define MATH
 #include "functions/elements/vectors/vector_math.inc"
 #endif

@@ -27,7 +27,7 @@
 #define NUMBER_FLOAT64 double
 #define NUMBER_IN(id, vectors, kind) \
     NUMBER_##kind NAME_##kind(mdf_##id##_number##_##vectors)(NUMBER_##kind, NUMBER_##kind, const void *);
-#define VECTORS(id, kind, n_operands, ...) NUMBER_IN(id, plain, kind) NUMBER_IN(id, avx2_few, kind)
+#define VECTORS(id, kind, n_operands, ...) NUMBER_IN(id, plain, kind) NUMBER_IN(id, avx2_few, kind) NUMBER_IN(id, avx512_few, kind)
 #include "functions/elements/elements.def"
 #undef NUMBER_IN
 #undef NUMBER_FLOAT32
