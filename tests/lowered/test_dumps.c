@@ -219,6 +219,15 @@ Test(dumps, what_is_turned_is_read_where_it_lies)
     cr_expect(strstr(text, "nest over 39 ") == NULL, "%s", text);
 }
 
+/* Two fields in a border of what lies at their other edges are one nest, with axes in one order, and so no border is made. */
+Test(dumps, fields_in_a_border_are_one_nest)
+{
+    const char *text = dump_whole("tests/data/dumps/reaction.yaml");
+
+    expect_same_ways("tests/data/dumps/reaction.yaml", true);
+    cr_expect(strstr(text, "nest over 10, 10 ") != NULL && strstr(text, "padded") == NULL, "%s", text);
+}
+
 /* Two numbers that were float32 are added in float32 where their sum is rounded to it, and in float64 where a mean is. */
 Test(dumps, sums_of_two_are_of_float32)
 {

@@ -77,6 +77,21 @@ static bool goes_on(const struct moving *moving, const struct piece *box, size_t
     return true;
 }
 
+/* How many slices along a dimension go on evenly from where the box begins. Of two, behind which more go on evenly in another way,
+ * the second one belongs to these: what is wrapped around an edge stays apart from what lies within. */
+static size_t count_slices(const struct moving *moving, struct piece box, size_t dimension)
+{
+    size_t extent = (size_t)mdf_value_shape(moving->form)[dimension], i = box.from[dimension], n = 1;
+
+    while (i + n < extent && goes_on(moving, &box, dimension, i + n - 1, n > 1)) {
+        n++;
+    }
+    return n == 2 && i + 3 < extent && goes_on(moving, &box, dimension, i + 1, false) &&
+                   goes_on(moving, &box, dimension, i + 2, true)
+               ? 1
+               : n;
+}
+
 /* Cuts the box along a dimension and those behind it. False: there are too many pieces. */
 static bool cut(struct moving *moving, struct piece box, size_t dimension)
 {
@@ -92,10 +107,7 @@ static bool cut(struct moving *moving, struct piece box, size_t dimension)
     n = (size_t)mdf_value_shape(moving->form)[dimension];
     for (i = 0; i < n; i += box.n[dimension]) {
         box.from[dimension] = i;
-        for (box.n[dimension] = 1;
-             i + box.n[dimension] < n && goes_on(moving, &box, dimension, i + box.n[dimension] - 1, box.n[dimension] > 1);
-             box.n[dimension]++) {
-        }
+        box.n[dimension] = count_slices(moving, box, dimension);
         if (!cut(moving, box, dimension + 1)) {
             return false;
         }

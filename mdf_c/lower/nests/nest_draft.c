@@ -676,11 +676,22 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
     return nest != NULL && nest->is_open && !has_room_for_totals(nest) ? NULL : nest;
 }
 
-/* Maps the axes of `b` from number `i` on that are not mapped, to axes of `a` of the same size where that works. */
+/* How far apart what a nest stores lies along an axis. */
+static int64_t stored_apart(const struct mdf_lowered_nest *nest, size_t axis)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && nest->steps[i].kind != MDF_NEST_STORE; i++) {
+    }
+    return i < nest->n_steps ? nest->steps[i].view.strides[axis] : 0;
+}
+
+/* Maps the axes of `b` from number `i` on that are not mapped, to axes of `a` of the same size where that works: best where what
+ * both store lies alike, as vectors go along one axis. */
 static struct mdf_lowered_nest *map_rest(struct merging *merging, size_t i)
 {
     struct mdf_lowered_nest *nest = NULL;
-    size_t n_axes = merging->n_axes, axis;
+    size_t n_axes = merging->n_axes, n_rounds = 2 * merging->a->n_axes, n, axis;
 
     while (i < merging->b->n_axes && merging->map[i] != DRAFT_NO_AXIS) {
         i++;
@@ -688,8 +699,12 @@ static struct mdf_lowered_nest *map_rest(struct merging *merging, size_t i)
     if (i == merging->b->n_axes) {
         return try_merge(merging);
     }
-    for (axis = merging->a->n_axes; axis-- > 0 && nest == NULL;) {
-        if (merging->a->extents[axis] == merging->b->extents[i] && !is_taken(merging, axis)) {
+    for (n = 0; n < n_rounds && nest == NULL; n++) {
+        bool is_alike = n < merging->a->n_axes;
+
+        axis = merging->a->n_axes - 1 - n % merging->a->n_axes;
+        if (merging->a->extents[axis] == merging->b->extents[i] && !is_taken(merging, axis) &&
+            is_alike == (stored_apart(merging->a, axis) == stored_apart(merging->b, i))) {
             merging->map[i] = (uint8_t)axis;
             nest = map_rest(merging, i + 1);
         }
