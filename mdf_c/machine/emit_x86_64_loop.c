@@ -60,6 +60,25 @@ static size_t bytes_of(const struct emission *emission, mdf_lowered_id id)
 
 /* ------------------------------------------------------------------ pointers to items */
 
+/* Whether an item is a number found by where the first one lies and the loop's counter, so that no pointer goes on with the runs. */
+static bool is_counted(const struct emission *emission, const struct loop_plan *plan, mdf_lowered_id item, size_t n_bytes,
+                       bool is_reversed)
+{
+    return plan->counts && !is_reversed && emission->lowered->values[item].is_scalar &&
+           (n_bytes == 1 || n_bytes == 2 || n_bytes == 4 || n_bytes == 8);
+}
+
+/* Where an item of this run is, by its pointer, which is loaded into `free` where it lies in no register; changes rdx. */
+static struct machine_operand item_at(struct emission *emission, const struct loop_plan *plan, mdf_lowered_id pointer,
+                                      mdf_lowered_id item, size_t n_bytes, bool is_reversed, uint8_t free)
+{
+    uint8_t base = emission_general(emission, pointer, free);
+
+    return is_counted(emission, plan, item, n_bytes, is_reversed)
+               ? in_memory_at(base, emission_general(emission, plan->counter, RDX), (uint8_t)n_bytes, 0)
+               : in_memory(base, 0);
+}
+
 /* The pointer becomes rax, plus all items but one where it goes from the last one. */
 static void begin_pointer(struct emission *emission, const struct loop_plan *plan, mdf_lowered_id pointer, bool is_reversed,
                           size_t item_bytes)
@@ -136,6 +155,14 @@ static void advance(struct emission *emission, mdf_lowered_id id, size_t n_bytes
     emission_finish(emission, id, target);
 }
 
+static void advance_pointer(struct emission *emission, const struct loop_plan *plan, mdf_lowered_id pointer, mdf_lowered_id item,
+                            size_t n_bytes, bool is_reversed)
+{
+    if (!is_counted(emission, plan, item, n_bytes, is_reversed)) {
+        advance(emission, pointer, n_bytes, is_reversed);
+    }
+}
+
 /* ------------------------------------------------------------------ before a loop */
 
 static void set_number(struct emission *emission, mdf_lowered_id id, uint64_t number)
@@ -189,14 +216,13 @@ static void skip_without_runs(struct emission *emission, const struct loop_plan 
     }
 }
 
-static void load_row(struct emission *emission, mdf_lowered_id parameter, uint8_t pointer)
+static void load_row(struct emission *emission, mdf_lowered_id parameter, struct machine_operand item)
 {
     const struct life *life = &emission->lives[parameter];
-    struct machine_operand item = in_memory(pointer, 0);
     uint8_t target;
 
     if (!emission->lowered->values[parameter].is_scalar) {
-        assemble_store(emission->assembler, 8, pointer, emission_array_data(parameter));
+        assemble_store(emission->assembler, 8, item.number, emission_array_data(parameter));
     } else if (life->n_uses > 0 && life->kind == LIFE_REAL) {
         target = emission_target(emission, parameter, SCRATCH_REAL);
         assemble_vector(emission->assembler, life->size == 4 ? VECTOR_LOAD_FLOAT : VECTOR_LOAD_DOUBLE, 16, target, 0, item);
@@ -304,10 +330,13 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan, b
         ask_to_stop(emission);
     }
     for (i = 0; i < loop->n_rows; i++) {
-        uint8_t pointer = emission_general(emission, (mdf_lowered_id)(plan->rows + i), RAX);
+        const struct mdf_lowered_rows *rows = &loop->rows[i];
+        struct machine_operand item =
+            item_at(emission, plan, (mdf_lowered_id)(plan->rows + i), rows->parameter, bytes_of(emission, rows->parameter),
+                    rows->is_reversed, RAX);
 
-        load_row(emission, loop->rows[i].parameter, pointer);
-        prefetch_row(emission, loop, &loop->rows[i], pointer);
+        load_row(emission, rows->parameter, item);
+        prefetch_row(emission, loop, rows, item.number);
     }
     for (i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
@@ -364,12 +393,13 @@ void emission_begin_loop(struct emission *emission, struct step *step)
 
 /* ------------------------------------------------------------------ behind the body */
 
-static void store_item(struct emission *emission, const struct mdf_lowered_stack *stack, mdf_lowered_id pointer)
+static void store_item(struct emission *emission, const struct loop_plan *plan, const struct mdf_lowered_stack *stack,
+                       mdf_lowered_id pointer)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_value *form = &emission->lowered->values[stack->item].form;
     bool is_real = form->dtype == MDF_DTYPE_FLOAT32 || form->dtype == MDF_DTYPE_FLOAT64;
-    uint8_t target;
+    struct machine_operand place;
 
     if (!emission->lowered->values[stack->item].is_scalar) {
         emission_load_general(emission, pointer, RAX);
@@ -380,13 +410,12 @@ static void store_item(struct emission *emission, const struct mdf_lowered_stack
         emission_restore(emission);
         return;
     }
-    target = emission_general(emission, pointer, RCX);
+    place = item_at(emission, plan, pointer, stack->item, stack->item_bytes, stack->is_reversed, RCX);
     if (is_real) {
         assemble_vector(assembler, stack->item_bytes == 4 ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
-                        emission_real(emission, stack->item, SCRATCH_REAL), 0, in_memory(target, 0));
+                        emission_real(emission, stack->item, SCRATCH_REAL), 0, place);
     } else {
-        assemble_store(assembler, (unsigned)stack->item_bytes, emission_general(emission, stack->item, RAX),
-                       in_memory(target, 0));
+        assemble_store(assembler, (unsigned)stack->item_bytes, emission_general(emission, stack->item, RAX), place);
     }
 }
 
@@ -481,7 +510,7 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
 
     for (i = 0; i < loop->n_stacks; i++) {
         if (!loop->stacks[i].is_direct && !loop->stacks[i].is_put && !loop->stacks[i].is_behind) {
-            store_item(emission, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
+            store_item(emission, plan, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
         }
     }
     if (plan->next_condition != MDF_LOWERED_NONE && plan->next_condition != loop->next_condition) {
@@ -490,11 +519,12 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
     }
     carry_states(emission, loop);
     for (i = 0; i < loop->n_rows; i++) {
-        advance(emission, (mdf_lowered_id)(plan->rows + i), bytes_of(emission, loop->rows[i].parameter),
-                loop->rows[i].is_reversed);
+        advance_pointer(emission, plan, (mdf_lowered_id)(plan->rows + i), loop->rows[i].parameter,
+                        bytes_of(emission, loop->rows[i].parameter), loop->rows[i].is_reversed);
     }
     for (i = 0; i < loop->n_stacks; i++) {
-        advance(emission, (mdf_lowered_id)(plan->stacks + i), loop->stacks[i].item_bytes, loop->stacks[i].is_reversed);
+        advance_pointer(emission, plan, (mdf_lowered_id)(plan->stacks + i), loop->stacks[i].item, loop->stacks[i].item_bytes,
+                        loop->stacks[i].is_reversed);
     }
     if (plan->counts) {
         advance(emission, plan->counter, 1, false);
@@ -538,8 +568,12 @@ static void grow_where_full(struct emission *emission, const struct loop_plan *p
     for (i = 0; i < plan->loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
 
-        emission_load_general(emission, plan->counter, RCX);
-        multiply_register(emission, RCX, stack->item_bytes);
+        if (is_counted(emission, plan, stack->item, stack->item_bytes, stack->is_reversed)) {
+            assemble_move_number(assembler, RCX, 0);
+        } else {
+            emission_load_general(emission, plan->counter, RCX);
+            multiply_register(emission, RCX, stack->item_bytes);
+        }
         assemble_move_address(assembler, RAX, &stack->items);
         assemble_general(assembler, GENERAL_ADD, 8, RCX, in_memory(RAX, 0));
         emission_finish(emission, (mdf_lowered_id)(plan->stacks + i), RCX);
