@@ -210,6 +210,8 @@ mdf_lowered_id emission_result(const struct emission *emission, size_t i);
 /* Calls `visit` for every scalar, and every temporary, that a step reads or writes. */
 void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment));
 bool emission_is_comparison(unsigned code);
+/* The op of a step that makes a value; NULL: none does. */
+const struct mdf_lowered_op *emission_maker(const struct emission *emission, mdf_lowered_id id);
 
 /* --- emit_x86_64_lives.c: where values lie. */
 bool emission_find_lives(struct emission *emission);

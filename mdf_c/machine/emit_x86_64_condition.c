@@ -301,6 +301,66 @@ static void select_reset(struct emission *emission, const struct mdf_lowered_op 
     emission_finish(emission, op->out, SCRATCH_REAL);
 }
 
+/* A state of a loop; the loop's step is where its parameter is defined. */
+static bool is_state(const struct emission *emission, mdf_lowered_id id)
+{
+    uint32_t at = emission->lives[id].step;
+    const struct mdf_lowered_loop *loop =
+        at != UINT32_MAX && emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
+    size_t i;
+
+    for (i = 0; loop != NULL && i < loop->n_states && loop->states[i].parameter != id; i++) {
+    }
+    return loop != NULL && i < loop->n_states;
+}
+
+/* Whether a value is made of a loop's state by way of a function that takes long, as far as `n_looks` ops tell. */
+static bool comes_late(const struct emission *emission, mdf_lowered_id id, bool is_late, size_t *n_looks)
+{
+    const struct mdf_lowered_op *op = emission_maker(emission, id);
+    bool found = op == NULL && is_late && is_state(emission, id);
+    size_t i;
+
+    for (i = 0; op != NULL && i < op->n_in && !found && *n_looks > 0; i++) {
+        --*n_looks;
+        found = comes_late(emission, op->in[i],
+                           is_late || op->code == MDF_LOWERED_ELEMENTS || op->code == MDF_LOWERED_FUNCTION, n_looks);
+    }
+    return found;
+}
+
+/* Whether a choice is what a loop's state is next, as it was or as something else, which is accepted or not by a test that takes
+ * long: what goes on from it then does not wait for that, if a processor foresees it now and then. */
+static bool is_accepted_late(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    enum { MOST_LOOKS = 64 };
+    size_t n_looks = MOST_LOOKS;
+
+    return emission->lives[op->out].becomes > 0 && (is_state(emission, op->in[1]) || is_state(emission, op->in[2])) &&
+           comes_late(emission, op->in[0], false, &n_looks);
+}
+
+/* By jumps past what is chosen, but for what lies in the result's place already. */
+static void select_by_jump(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    machine_label past = new_label(emission->assembler), other = new_label(emission->assembler);
+    bool copies_then = emission_copies(emission, op->out, op->in[1]);
+    bool copies_otherwise = emission_copies(emission, op->out, op->in[2]);
+
+    emission_jump(emission, op->in[0], !copies_then, copies_then && copies_otherwise ? other : past);
+    if (copies_then) {
+        emission_copy(emission, op->out, op->in[1]);
+    }
+    if (copies_then && copies_otherwise) {
+        assemble_jump(emission->assembler, past);
+        bind_label(emission->assembler, other);
+    }
+    if (copies_otherwise) {
+        emission_copy(emission, op->out, op->in[2]);
+    }
+    bind_label(emission->assembler, past);
+}
+
 /* Whether a value is a constant all of whose bits are 0. */
 static bool is_zero(const struct emission *emission, mdf_lowered_id id)
 {
@@ -379,6 +439,8 @@ void emission_select(struct emission *emission, const struct mdf_lowered_op *op)
 
     if (is_real_type(op->dtype) && find_extreme(emission, op, &extreme)) {
         select_extreme(emission, op, extreme);
+    } else if (is_accepted_late(emission, op)) {
+        select_by_jump(emission, op);
     } else if (is_real_type(op->dtype) && is_reset(emission, op)) {
         select_reset(emission, op);
     } else if (is_real_type(op->dtype) && (is_zero(emission, op->in[1]) || is_zero(emission, op->in[2]))) {

@@ -56,21 +56,11 @@ static struct range range_of_number(const struct emission *emission, mdf_lowered
     return unknown;
 }
 
-/* The op that makes a value; NULL: none does. */
-static const struct mdf_lowered_op *maker_of(const struct emission *emission, mdf_lowered_id id)
-{
-    uint32_t at = emission->lives[id].step;
-
-    return at != UINT32_MAX && (emission->steps[at].kind == STEP_OP || emission->steps[at].kind == STEP_DEFERRED)
-               ? emission->steps[at].op
-               : NULL;
-}
-
 /* Of a choice: between what both are; of the smaller or the larger one of two more is known. */
 static struct range range_of_choice(const struct emission *emission, const struct mdf_lowered_op *op, struct range a,
                                     struct range b)
 {
-    const struct mdf_lowered_op *test = maker_of(emission, op->in[0]);
+    const struct mdf_lowered_op *test = emission_maker(emission, op->in[0]);
     bool is_less, is_greater, is_same, is_turned;
 
     if (test != NULL && test->n_in == 2) {
@@ -128,7 +118,7 @@ static struct range range_of_loaded(const struct emission *emission, const struc
 /* Of an int64, what can be told from constants, loops' numbers, and a few ops on them. */
 static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
 {
-    const struct mdf_lowered_op *op = maker_of(emission, id);
+    const struct mdf_lowered_op *op = emission_maker(emission, id);
     struct range a, b;
 
     if (emission->lowered->values[id].form.dtype != MDF_DTYPE_INT64 || !emission->lowered->values[id].is_scalar) {

@@ -489,3 +489,12 @@ void emission_visit(struct emission *emission, void (*visit)(struct emission *em
         break;
     }
 }
+
+const struct mdf_lowered_op *emission_maker(const struct emission *emission, mdf_lowered_id id)
+{
+    uint32_t at = id < emission->lowered->n_values ? emission->lives[id].step : UINT32_MAX;
+
+    return at != UINT32_MAX && (emission->steps[at].kind == STEP_OP || emission->steps[at].kind == STEP_DEFERRED)
+               ? emission->steps[at].op
+               : NULL;
+}

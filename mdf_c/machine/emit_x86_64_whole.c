@@ -305,16 +305,6 @@ static void emit_exact_shift(struct emission *emission, const struct mdf_lowered
     emission_finish(emission, op->out, RAX);
 }
 
-/* The op that makes a value, in the row of steps. */
-static const struct mdf_lowered_op *maker_of(const struct emission *emission, mdf_lowered_id id)
-{
-    uint32_t step = id < emission->lowered->n_values ? emission->lives[id].step : UINT32_MAX;
-
-    return step != UINT32_MAX && (emission->steps[step].kind == STEP_OP || emission->steps[step].kind == STEP_DEFERRED)
-               ? emission->steps[step].op
-               : NULL;
-}
-
 bool emission_find_rotation(const struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id *number,
                             uint8_t *n_bits)
 {
@@ -325,8 +315,8 @@ bool emission_find_rotation(const struct emission *emission, const struct mdf_lo
         (op->dtype != MDF_DTYPE_UINT32 && op->dtype != MDF_DTYPE_UINT64)) {
         return false;
     }
-    left = maker_of(emission, op->in[0]);
-    right = maker_of(emission, op->in[1]);
+    left = emission_maker(emission, op->in[0]);
+    right = emission_maker(emission, op->in[1]);
     if (left != NULL && left->code == MDF_LOWERED_SHIFT_RIGHT) {
         const struct mdf_lowered_op *other = left;
 

@@ -53,6 +53,14 @@ Test(machine_dumps, numbers_of_inner_runs)
     expect_plain(model);
 }
 
+/* What is accepted by a test that takes long, or stays: only in the first run, which is written out, is it chosen by a mask or by a
+ * move on a condition. */
+Test(machine_dumps, states_that_are_accepted)
+{
+    cr_expect_leq(count_bytes("tests/data/dumps/accepted.yaml", "0f 47"), 1);
+    expect_plain("tests/data/dumps/accepted.yaml");
+}
+
 /* A place among 12 that is made of two indices, each of which has been asked. */
 Test(machine_dumps, places_of_two_indices)
 {
