@@ -338,6 +338,8 @@ mdf_lowered_id emission_index_number(const struct emission *emission, const stru
 void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
+/* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
+void emission_check_index(struct emission *emission, int64_t limit);
 void emission_index_cases(struct emission *emission); /* behind the exits */
 
 /* --- emit_x86_64_draw.c: whether a CALL draws a few numbers by code of its own, which changes no register but that of the

@@ -433,6 +433,44 @@ static void load_neighbours(struct nest_code *code, const struct gathered *gathe
     }
 }
 
+/* The load of the indices, where they lie side by side in memory, each of 8 bytes, and go to elements of 4; NULL: they do not. */
+static const struct nest_node *indices_in_memory(const struct nest_code *code, const struct nest_node *node)
+{
+    const struct nest_node *load = &code->nodes[node->in[0]];
+
+    return load->code == NODE_LOAD && load->n_in == 0 && load->block == node->block && load->place.kind == PLACE_ROW &&
+                   !load->place.is_cell && !load->is_overwritten && load->active == node->active && load->dtype == MDF_DTYPE_INT64 &&
+                   mdf_dtype_size((mdf_dtype)node->dtype) == 4
+               ? load
+               : NULL;
+}
+
+/* One element after the other, by indices in memory: that takes less than to take these from a register. */
+static void load_apart(struct nest_code *code, const struct gathered *gathered, const struct nest_node *indices)
+{
+    const struct mdf_nest_view *view = &code->nest->steps[gathered->nodes[0]->step].view;
+    struct assembler *assembler = nest_assembler(code);
+    unsigned lane;
+    size_t k;
+
+    for (lane = 0; lane < code->shape.lanes; lane++) {
+        assemble_load(assembler, 8, RAX, operand_at(code, &indices->place, 8 * (int64_t)lane));
+        emission_check_index(code->emission, view->at_limit);
+        for (k = 0; k < gathered->n; k++) {
+            struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
+            uint8_t number = gathered->numbers[k];
+
+            operand.index = RAX;
+            operand.scale = (uint8_t)(view->at_stride * 4);
+            if (lane == 0) {
+                assemble_vector(assembler, VECTOR_LOAD_FLOAT, 16, number, 0, operand);
+            } else {
+                assemble_vector_with_number(assembler, VECTOR_INSERT_FLOAT, 16, number, number, operand, (uint8_t)(lane << 4));
+            }
+        }
+    }
+}
+
 /* The elements at the indices of a register; where one is not there, it bails out. */
 static void gather(struct nest_code *code, const struct gathered *gathered, uint8_t index)
 {
@@ -443,6 +481,7 @@ static void gather(struct nest_code *code, const struct gathered *gathered, uint
     struct assembler *assembler = nest_assembler(code);
     unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)first->dtype);
     unsigned index_size = is_narrow ? 4 : 8, bytes = lanes * index_size;
+    const struct nest_node *in_memory = view->at_limit <= INT32_MAX ? indices_in_memory(code, first) : NULL;
     machine_label apart = new_label(assembler), done = new_label(assembler);
     size_t k;
 
@@ -451,6 +490,11 @@ static void gather(struct nest_code *code, const struct gathered *gathered, uint
         assemble_jump(assembler, done);
     }
     bind_label(assembler, apart);
+    if (in_memory != NULL) {
+        load_apart(code, gathered, in_memory);
+        bind_label(assembler, done);
+        return;
+    }
     /* those below 0 count from the end */
     assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, bytes, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
     assemble_vector(assembler, codes->greater, bytes, SCRATCH_REAL, SCRATCH_REAL, in_register(index));

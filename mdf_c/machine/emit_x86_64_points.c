@@ -217,6 +217,11 @@ static void check_index(struct emission *emission, int64_t limit, struct range r
     add_index_case(emission, added);
 }
 
+void emission_check_index(struct emission *emission, int64_t limit)
+{
+    check_index(emission, limit, unknown);
+}
+
 void emission_index_cases(struct emission *emission)
 {
     struct assembler *assembler = emission->assembler;
