@@ -82,7 +82,7 @@ struct nest_node {
     bool is_overwritten; /* of LOAD: it can not be loaded again */
     bool is_in_turn;     /* of TAKE: the lanes of in[1], one after the other, all by the total, which is in all lanes */
     /* Of a choice of the smaller or the larger one of in[0] and in[1], the second where they are equal or one is NaN, unless that
-     * is the first, which is kept then: VECTOR_MINIMUM or VECTOR_MAXIMUM; 0: it is none. */
+     * is the first, which is kept then: VECTOR_MINIMUM or VECTOR_MAXIMUM, of int32 those of ints; 0: it is none. */
     uint16_t extreme;
     bool keeps_nan;
     uint8_t rotation; /* of an ELEMENT that joins both parts of in[0], shifted: in[0] rotated to the left; 0: it is none */

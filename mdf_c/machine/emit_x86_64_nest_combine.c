@@ -193,19 +193,23 @@ static bool asks_for_nan(const struct nest_code *code, uint32_t i, uint32_t of)
     return step != NULL && step->code == MDF_LOWERED_NOT_EQUAL && code->nodes[i].in[0] == of && code->nodes[i].in[1] == of;
 }
 
-/* What a choice of `first` takes where a comparison of it with `second` holds; 0: it is no such comparison. */
+/* What a choice of `first` takes where a comparison of it with `second` holds; 0: it is no such comparison. Whole numbers that are
+ * equal are one number, whichever is taken. */
 static uint16_t extreme_of(const struct nest_code *code, uint32_t test, uint32_t first, uint32_t second)
 {
     const struct mdf_nest_step *step = element_of(code, test);
     const uint32_t *in = code->nodes[test].in;
-    bool is_turned;
+    bool is_whole = code->nodes[first].dtype == MDF_DTYPE_INT32, is_less, is_greater;
 
-    if (step == NULL || (step->code != MDF_LOWERED_LESS && step->code != MDF_LOWERED_GREATER) ||
-        !((in[0] == first && in[1] == second) || (in[0] == second && in[1] == first))) {
+    if (step == NULL || !((in[0] == first && in[1] == second) || (in[0] == second && in[1] == first))) {
         return 0;
     }
-    is_turned = in[0] != first;
-    return (step->code == MDF_LOWERED_LESS) != is_turned ? VECTOR_MINIMUM : VECTOR_MAXIMUM;
+    is_less = step->code == MDF_LOWERED_LESS || (is_whole && step->code == MDF_LOWERED_LESS_EQUAL);
+    is_greater = step->code == MDF_LOWERED_GREATER || (is_whole && step->code == MDF_LOWERED_GREATER_EQUAL);
+    if (in[0] != first ? is_greater : is_less) {
+        return is_whole ? VECTOR_MINIMUM_INTS : VECTOR_MINIMUM;
+    }
+    return !is_less && !is_greater ? 0 : is_whole ? VECTOR_MAXIMUM_INTS : VECTOR_MAXIMUM;
 }
 
 /* What only this needed is needed no more. */
@@ -231,7 +235,7 @@ static void fuse_choice(struct nest_code *code, uint32_t i)
     size_t k;
 
     if (step == NULL || step->code != MDF_LOWERED_SELECT || node->n_in != 3 ||
-        (node->dtype != MDF_DTYPE_FLOAT32 && node->dtype != MDF_DTYPE_FLOAT64)) {
+        (node->dtype != MDF_DTYPE_FLOAT32 && node->dtype != MDF_DTYPE_FLOAT64 && node->dtype != MDF_DTYPE_INT32)) {
         return;
     }
     test = node->in[0];
