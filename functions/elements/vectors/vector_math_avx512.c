@@ -6,7 +6,7 @@
 #define LINKAGE
 #define NAME(x) x##_avx512
 #define LANES 16
-#define NARROWER(id) mdf_##id##_loop_avx2
+#define NARROWER(id) mdf_##id##_loop_avx512_half
 #define SQRT(x) (VECTOR) _mm512_sqrt_ps((__m512)(x))
 #define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_ps(_mm512_set1_ps(limit), (__m512)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm512_max_ps(_mm512_set1_ps(limit), (__m512)(x))

@@ -7,7 +7,7 @@
 #define NAME(x) x##_avx512_float64
 #define DOUBLES
 #define LANES 8
-#define NARROWER(id) mdf_##id##_loop_avx2_float64
+#define NARROWER(id) mdf_##id##_loop_avx512_half_float64
 #define SQRT(x) (VECTOR) _mm512_sqrt_pd((__m512d)(x))
 #define NOT_ABOVE(limit, x) (VECTOR) _mm512_min_pd(_mm512_set1_pd(limit), (__m512d)(x))
 #define NOT_BELOW(limit, x) (VECTOR) _mm512_max_pd(_mm512_set1_pd(limit), (__m512d)(x))
