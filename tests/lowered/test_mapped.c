@@ -135,6 +135,56 @@ Test(mapped, same_bits)
     }
 }
 
+/* ------------------------------------------------------------------ what hangs on no state */
+
+#define COUNTS                                                                                                           \
+    CALL("a", "Scan",                                                                                                    \
+         "\"initial_state_and_scan_inputs\": [\"numpy.array(3)\", \"numpy.array(0)\", \"numpy.sin(numpy.arange(90.0))\"], " \
+         "\"num_scan_inputs\": 1, %s\"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"n\": {}, \"k\": {}, \"u\": {}}, "     \
+         "\"functions\": {" CALL("t", "Less", "\"A\": \"numpy.exp(u)\", \"B\": 1.2") "," CALL(                             \
+             "c", "Cast", "\"input\": \"t\", \"to\": 7") "," CALL("m", "Add", "\"A\": \"n\", \"B\": \"c\"") "," CALL(         \
+             "l", "Add", "\"A\": \"c\", \"B\": \"k\"") "}, \"output_ports\": {\"n\": {\"value\": \"m\"}, \"k\": "                \
+         "{\"value\": \"l\"}, \"y\": {\"value\": \"%s\"}}}}}")
+#define ACCEPTED                                                                                                         \
+    CALL("a", "Scan",                                                                                                    \
+         "\"initial_state_and_scan_inputs\": [\"numpy.array(0.25)\", \"numpy.sin(numpy.arange(90.0))\"], "                 \
+         "\"num_scan_inputs\": 1, %s\"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"s\": {}, \"u\": {}}, "                 \
+         "\"functions\": {" CALL("e", "Exp", "\"input\": \"u * 0.5\"") "," CALL("t", "Less", "\"A\": \"e\", \"B\": \"s + 1.0\"") "," CALL( \
+             "w", "Where", "\"condition\": \"t\", \"X\": \"s + u\", \"Y\": \"s * 0.5\"") "}, \"output_ports\": {\"s\": "    \
+         "{\"value\": \"w\"}, \"y\": {\"value\": \"%s\"}}}}}")
+
+static size_t count_functions(const struct mdf_lowered *lowered)
+{
+    size_t n = 0, i, k;
+
+    for (i = 0; lowered != NULL && i < lowered->region.n_ops; i++) {
+        const struct mdf_lowered_op *op = &lowered->region.ops[i];
+
+        for (k = 0; op->code == MDF_LOWERED_LOOP && k < op->of.loop->body.n_ops; k++) {
+            n += op->of.loop->body.ops[k].code == MDF_LOWERED_ELEMENTS;
+        }
+    }
+    return n;
+}
+
+/* Whole numbers that are summed over all runs, and stacks of what hangs on no state, are a nest; of a loop with other states, what
+ * a function takes part in is computed in front of it. */
+Test(mapped, what_hangs_on_no_state_goes_ahead)
+{
+    static const char *const ways[] = {"", BACKWARDS, BACKWARDS_OUT}, *const stacked[] = {"u + 1.0", "m", "e"};
+    char functions[TEXT_SIZE];
+    size_t i, k;
+
+    for (i = 0; i < 3; i++) {
+        for (k = 0; k < 2; k++) {
+            snprintf(functions, sizeof functions, COUNTS SHOWN("a[0] + 100 * a[1] + a[2]"), ways[i], stacked[k]);
+            expect_same(functions, count_loops, k + (k == 0 && i == 2)); /* a sum so far hangs on the runs before */
+            snprintf(functions, sizeof functions, ACCEPTED SHOWN("a[0] + a[1]"), ways[i], stacked[2 * k]);
+            expect_same(functions, count_functions, k); /* what is stacked stays in the loop */
+        }
+    }
+}
+
 /* ------------------------------------------------------------------ what is moved when it is there */
 
 #define TOTAL CALL("d", "ReduceSum", "\"data\": \"numpy.abs(x - u)\", \"axes\": \"numpy.array([1])\", \"keepdims\": 0")

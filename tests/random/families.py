@@ -1,4 +1,5 @@
 """Which grammar a seed belongs to."""
+import ahead
 import bits
 import changing
 import changing_states
@@ -14,7 +15,7 @@ import sequences
 import solving
 import successions
 
-_TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states, bits)
+_TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states, bits, ahead)
 FAMILIES = [module.make for module in _TURNS]
 NAMED = {**{module.__name__: module.make for module in _TURNS}, "deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard, "either": either.make}  # the last take no turns of their own
 _chosen = []
