@@ -341,6 +341,9 @@ void emission_point(struct emission *emission, const struct mdf_lowered_nest *ne
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
 void emission_check_index(struct emission *emission, int64_t limit);
 void emission_index_cases(struct emission *emission); /* behind the exits */
+/* Whether all that looks at a number, which the step makes, are loads in nests of one point behind it, by it as an index: the lowest
+ * number leads to no element of any array, and bails out there. */
+bool emission_is_only_index(const struct emission *emission, mdf_lowered_id id);
 
 /* --- emit_x86_64_draw.c: whether a CALL draws a few numbers by code of its own, which changes no register but that of the
  * result. */

@@ -5,6 +5,8 @@
 #include "mdf_c/lowered/nest.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
+#include <string.h>
+
 static bool is_near(int64_t number)
 {
     return number > -INT32_MAX && number < INT32_MAX;
@@ -689,4 +691,43 @@ void emission_point(struct emission *emission, const struct mdf_lowered_nest *ne
             find_element(&point, &nest->steps[i], 0); /* an index is looked at also where nobody needs the element */
         }
     }
+}
+
+/* How often a nest of one point looks at a number as an index; SIZE_MAX: as something else, too. */
+static size_t count_as_index(const struct mdf_lowered_nest *nest, mdf_lowered_id id)
+{
+    size_t n = 0, i, k;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        bool is_index = false;
+
+        if (nest->steps[i].kind != MDF_NEST_LOAD || nest->steps[i].view.id != id) {
+            continue;
+        }
+        for (k = i + 1; k < nest->n_steps; k++) {
+            if (memchr(nest->steps[k].in, (int)i, nest->steps[k].n_in) != NULL) {
+                return SIZE_MAX;
+            }
+            is_index = is_index || (nest->steps[k].view.at == i && nest->steps[k].view.at_limit < far_away);
+        }
+        n += is_index;
+    }
+    return n;
+}
+
+bool emission_is_only_index(const struct emission *emission, mdf_lowered_id id)
+{
+    size_t n_left = emission->lives[id].n_uses, n;
+    uint32_t at;
+
+    for (at = emission->at + 1; n_left > 0 && at < emission->n_steps && emission->steps[at].kind <= STEP_DEFERRED; at++) {
+        const struct mdf_lowered_op *op = emission->steps[at].op;
+
+        if (emission->steps[at].kind == STEP_OP && op->code == MDF_LOWERED_NEST &&
+            emission_is_point(emission->lowered, op->of.nest)) {
+            n = count_as_index(op->of.nest, id);
+            n_left = n > n_left ? SIZE_MAX : n_left - n;
+        }
+    }
+    return n_left == 0 && emission->lives[id].n_uses > 0;
 }

@@ -313,6 +313,10 @@ static void truncate_real(struct emission *emission, const struct mdf_lowered_op
     struct assembler *assembler = emission->assembler;
     uint8_t real = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
 
+    if (type_of(emission, op->out) == MDF_DTYPE_INT64 && emission_is_only_index(emission, op->out)) {
+        assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
+        return;
+    }
     if (type_of(emission, op->out) == MDF_DTYPE_INT64) {
         truncate_to_long(emission, is_float, real);
         return;

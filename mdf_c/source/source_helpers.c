@@ -27,7 +27,7 @@ struct fixed_helper {
  */
 #define CUT "    x = x > -1 && x < 1 ? 0 : x;\n"
 /* Both conversions of a type, each of which is cut off towards zero. */
-#define WHOLE(from, type, bits, limit, lowest, least)                                                                 \
+#define WHOLE(from, type, magnitude, bits, limit, lowest, least)                                                                 \
     {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                             \
                           "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"       \
                           "{\n"                                                                                       \
@@ -38,7 +38,7 @@ struct fixed_helper {
     {                                                                                                                 \
         from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n"  \
                              "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                  \
-                             "{\n" CUT "    return (int" bits "_t)(x " lowest " && x < " limit " ? x : " least ");\n" \
+                             "{\n" CUT "    return (int" bits "_t)(" magnitude "(x) < " limit " ? x : " least ");\n" \
                              "}\n"                                                                                    \
     }
 
@@ -97,10 +97,10 @@ static const struct fixed_helper fixed[] = {
                           "}\n"},
     NATURAL(float32, float, f),
     NATURAL(float64, double, ),
-    WHOLE("float32", "float", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
-    WHOLE("float32", "float", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
-    WHOLE("float64", "double", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
-    WHOLE("float64", "double", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
+    WHOLE("float32", "float", "fabsf", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
+    WHOLE("float32", "float", "fabsf", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
+    WHOLE("float64", "double", "fabs", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
+    WHOLE("float64", "double", "fabs", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
     {"independent", "/* In front of a loop of which no run reads what another one stores. */\n"
                     "#if defined(__GNUC__) && !defined(__clang__)\n"
                     "#define MDF_INDEPENDENT _Pragma(\"GCC ivdep\")\n"
