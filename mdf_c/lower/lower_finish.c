@@ -97,8 +97,8 @@ static bool connect_calls(struct lowering *lowering, const struct mdf_lowered_re
 bool lowering_finish(struct lowering *lowering)
 {
     if (!lowering_carry_elements(lowering) || !lowering_drop_unread(lowering) || !lowering_compute_ahead(lowering) ||
-        !lowering_group_again(lowering) || !lowering_find_products(lowering) || !lowering_read_originals(lowering) || !lowering_read_assembled(lowering) ||
-        !lowering_narrow_wholes(lowering)) {
+        !lowering_group_again(lowering) || !lowering_find_products(lowering) || !lowering_read_originals(lowering) ||
+        !lowering_read_assembled(lowering) || !lowering_narrow_wholes(lowering)) {
         return false;
     }
     lowering_narrow_sums(lowering);

@@ -323,8 +323,8 @@ static bool comes_late(const struct emission *emission, mdf_lowered_id id, bool 
 
     for (i = 0; op != NULL && i < op->n_in && !found && *n_looks > 0; i++) {
         --*n_looks;
-        found = comes_late(emission, op->in[i],
-                           is_late || op->code == MDF_LOWERED_ELEMENTS || op->code == MDF_LOWERED_FUNCTION, n_looks);
+        found = comes_late(emission, op->in[i], is_late || op->code == MDF_LOWERED_ELEMENTS || op->code == MDF_LOWERED_FUNCTION,
+                           n_looks);
     }
     return found;
 }

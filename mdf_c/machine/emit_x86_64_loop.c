@@ -60,7 +60,8 @@ static size_t bytes_of(const struct emission *emission, mdf_lowered_id id)
 
 /* ------------------------------------------------------------------ pointers to items */
 
-/* Whether an item is a number found by where the first one lies and the loop's counter, so that no pointer goes on with the runs. */
+/* Whether an item is a number found by where the first one lies and the loop's counter, so that no pointer goes on with the runs.
+ */
 static bool is_counted(const struct emission *emission, const struct loop_plan *plan, mdf_lowered_id item, size_t n_bytes,
                        bool is_reversed)
 {
@@ -331,9 +332,8 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan, b
     }
     for (i = 0; i < loop->n_rows; i++) {
         const struct mdf_lowered_rows *rows = &loop->rows[i];
-        struct machine_operand item =
-            item_at(emission, plan, (mdf_lowered_id)(plan->rows + i), rows->parameter, bytes_of(emission, rows->parameter),
-                    rows->is_reversed, RAX);
+        struct machine_operand item = item_at(emission, plan, (mdf_lowered_id)(plan->rows + i), rows->parameter,
+                                              bytes_of(emission, rows->parameter), rows->is_reversed, RAX);
 
         load_row(emission, rows->parameter, item);
         prefetch_row(emission, loop, rows, item.number);

@@ -624,9 +624,7 @@ static void emit_load(struct nest_code *code, const struct nest_node *node)
 static void emit_choice(struct nest_code *code, const struct nest_node *node)
 {
     struct assembler *assembler = nest_assembler(code);
-    unsigned kind = node->dtype == MDF_DTYPE_INT32     ? 0
-                    : node->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS
-                                                       : OF_DOUBLES;
+    unsigned kind = node->dtype == MDF_DTYPE_INT32 ? 0 : node->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOATS : OF_DOUBLES;
     unsigned size = nest_vector_size(code, node->dtype);
     uint8_t first = operand_register(code, node, 0), second = operand_register(code, node, 1),
             target = target_register(code, node);

@@ -193,8 +193,8 @@ static bool asks_for_nan(const struct nest_code *code, uint32_t i, uint32_t of)
     return step != NULL && step->code == MDF_LOWERED_NOT_EQUAL && code->nodes[i].in[0] == of && code->nodes[i].in[1] == of;
 }
 
-/* What a choice of `first` takes where a comparison of it with `second` holds; 0: it is no such comparison. Whole numbers that are
- * equal are one number, whichever is taken. */
+/* What a choice of `first` takes where a comparison of it with `second` holds; 0: it is no such comparison. Whole numbers that
+ * are equal are one number, whichever is taken. */
 static uint16_t extreme_of(const struct nest_code *code, uint32_t test, uint32_t first, uint32_t second)
 {
     const struct mdf_nest_step *step = element_of(code, test);

@@ -439,8 +439,8 @@ static const struct nest_node *indices_in_memory(const struct nest_code *code, c
     const struct nest_node *load = &code->nodes[node->in[0]];
 
     return load->code == NODE_LOAD && load->n_in == 0 && load->block == node->block && load->place.kind == PLACE_ROW &&
-                   !load->place.is_cell && !load->is_overwritten && load->active == node->active && load->dtype == MDF_DTYPE_INT64 &&
-                   mdf_dtype_size((mdf_dtype)node->dtype) == 4
+                   !load->place.is_cell && !load->is_overwritten && load->active == node->active &&
+                   load->dtype == MDF_DTYPE_INT64 && mdf_dtype_size((mdf_dtype)node->dtype) == 4
                ? load
                : NULL;
 }

@@ -288,10 +288,10 @@ enum vector_code {
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39),  /* the register field is the source */
     VECTOR_UPPER_32 = VECTOR_CODE(3, 1, 1, 0x1B),    /* the same of 64 bytes */
     VECTOR_INSERT_HALF = VECTOR_CODE(3, 1, 0, 0x38),
-    VECTOR_INSERT_32 = VECTOR_CODE(3, 1, 1, 0x1A),   /* the same of 64 bytes */
-    VECTOR_INSERT_BYTE = VECTOR_CODE(3, 1, 0, 0x20), /* number: which byte */
+    VECTOR_INSERT_32 = VECTOR_CODE(3, 1, 1, 0x1A),    /* the same of 64 bytes */
+    VECTOR_INSERT_BYTE = VECTOR_CODE(3, 1, 0, 0x20),  /* number: which byte */
     VECTOR_INSERT_FLOAT = VECTOR_CODE(3, 1, 0, 0x21), /* number: 16 times which one */
-    VECTOR_INSERT_4 = VECTOR_CODE(3, 1, 0, 0x22),    /* of memory or a general register */
+    VECTOR_INSERT_4 = VECTOR_CODE(3, 1, 0, 0x22),     /* of memory or a general register */
     VECTOR_INSERT_8 = VECTOR_CODE(3, 1, 1, 0x22),
     VECTOR_EXTRACT_4 = VECTOR_CODE(3, 1, 0, 0x16), /* to memory or a general register */
     VECTOR_EXTRACT_8 = VECTOR_CODE(3, 1, 1, 0x16),

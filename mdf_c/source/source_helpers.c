@@ -27,19 +27,19 @@ struct fixed_helper {
  */
 #define CUT "    x = x > -1 && x < 1 ? 0 : x;\n"
 /* Both conversions of a type, each of which is cut off towards zero. */
-#define WHOLE(from, type, magnitude, bits, limit, lowest, least)                                                                 \
-    {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                             \
-                          "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"       \
-                          "{\n"                                                                                       \
-                          "    bool fits = x " lowest " && x < " limit ";\n"                                          \
-                          "\n" CUT "    *result = fits ? (int" bits "_t)x : 0;\n"                                     \
-                          "    return fits;\n"                                                                        \
-                          "}\n"},                                                                                     \
-    {                                                                                                                 \
-        from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n"  \
-                             "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                  \
+#define WHOLE(from, type, magnitude, bits, limit, lowest, least)                                                     \
+    {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                            \
+                          "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"      \
+                          "{\n"                                                                                      \
+                          "    bool fits = x " lowest " && x < " limit ";\n"                                         \
+                          "\n" CUT "    *result = fits ? (int" bits "_t)x : 0;\n"                                    \
+                          "    return fits;\n"                                                                       \
+                          "}\n"},                                                                                    \
+    {                                                                                                                \
+        from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n" \
+                             "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                 \
                              "{\n" CUT "    return (int" bits "_t)(" magnitude "(x) < " limit " ? x : " least ");\n" \
-                             "}\n"                                                                                    \
+                             "}\n"                                                                                   \
     }
 
 /* The same to uint64, where those from -2^63 on wrap. */

@@ -1,5 +1,5 @@
-/* vector_math_avx512_few.c - vector_math.inc for fewer elements of float32 than a vector of AVX-512 has, and for single numbers, with
- * its instructions, which load a constant as they use it, and scale by a power of two. */
+/* vector_math_avx512_few.c - vector_math.inc for fewer elements of float32 than a vector of AVX-512 has, and for single numbers,
+ * with its instructions, which load a constant as they use it, and scale by a power of two. */
 #include "functions/elements/vectors/vector_math_kernels.h"
 
 #if defined(__x86_64__)

@@ -18,8 +18,8 @@
 #define NAME_FLOAT64(name) name##_float64
 #define LOOP_IN(id, vectors, kind) \
     bool NAME_##kind(mdf_##id##_loop##_##vectors)(void *, const void *const[], const size_t[], size_t, const void *);
-#define VECTORS(id, kind, n_operands, ...) LOOP_IN(id, plain, kind) LOOP_IN(id, avx2, kind) \
-    LOOP_IN(id, avx512_half, kind) LOOP_IN(id, avx512, kind)
+#define VECTORS(id, kind, n_operands, ...) \
+    LOOP_IN(id, plain, kind) LOOP_IN(id, avx2, kind) LOOP_IN(id, avx512_half, kind) LOOP_IN(id, avx512, kind)
 #include "functions/elements/elements.def"
 #undef LOOP_IN
 
@@ -28,7 +28,8 @@
 #define NUMBER_FLOAT64 double
 #define NUMBER_IN(id, vectors, kind) \
     NUMBER_##kind NAME_##kind(mdf_##id##_number##_##vectors)(NUMBER_##kind, NUMBER_##kind, const void *);
-#define VECTORS(id, kind, n_operands, ...) NUMBER_IN(id, plain, kind) NUMBER_IN(id, avx2_few, kind) NUMBER_IN(id, avx512_few, kind)
+#define VECTORS(id, kind, n_operands, ...) \
+    NUMBER_IN(id, plain, kind) NUMBER_IN(id, avx2_few, kind) NUMBER_IN(id, avx512_few, kind)
 #include "functions/elements/elements.def"
 #undef NUMBER_IN
 #undef NUMBER_FLOAT32

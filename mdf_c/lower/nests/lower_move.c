@@ -77,8 +77,8 @@ static bool goes_on(const struct moving *moving, const struct piece *box, size_t
     return true;
 }
 
-/* How many slices along a dimension go on evenly from where the box begins. Of two, behind which more go on evenly in another way,
- * the second one belongs to these: what is wrapped around an edge stays apart from what lies within. */
+/* How many slices along a dimension go on evenly from where the box begins. Of two, behind which more go on evenly in another
+ * way, the second one belongs to these: what is wrapped around an edge stays apart from what lies within. */
 static size_t count_slices(const struct moving *moving, struct piece box, size_t dimension)
 {
     size_t extent = (size_t)mdf_value_shape(moving->form)[dimension], i = box.from[dimension], n = 1;
