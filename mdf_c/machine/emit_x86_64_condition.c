@@ -1,5 +1,6 @@
 /* emit_x86_64_condition.c - see emit_x86_64.h. Comparisons as flags, masks or bool values; jumps and choices that depend on them.
  */
+#include "mdf_c/lowered/accepted.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
 static bool is_real_type(unsigned dtype)
@@ -301,43 +302,18 @@ static void select_reset(struct emission *emission, const struct mdf_lowered_op 
     emission_finish(emission, op->out, SCRATCH_REAL);
 }
 
-/* A state of a loop; the loop's step is where its parameter is defined. */
-static bool is_state(const struct emission *emission, mdf_lowered_id id)
+/* The loop of which a value is a state, whose step is where that is defined; NULL: it is none. */
+static const struct mdf_lowered_loop *loop_of(const struct emission *emission, mdf_lowered_id id)
 {
     uint32_t at = emission->lives[id].step;
-    const struct mdf_lowered_loop *loop =
-        at != UINT32_MAX && emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
-    size_t i;
 
-    for (i = 0; loop != NULL && i < loop->n_states && loop->states[i].parameter != id; i++) {
-    }
-    return loop != NULL && i < loop->n_states;
+    return at != UINT32_MAX && emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
 }
 
-/* Whether a value is made of a loop's state by way of a function that takes long, as far as `n_looks` ops tell. */
-static bool comes_late(const struct emission *emission, mdf_lowered_id id, bool is_late, size_t *n_looks)
-{
-    const struct mdf_lowered_op *op = emission_maker(emission, id);
-    bool found = op == NULL && is_late && is_state(emission, id);
-    size_t i;
-
-    for (i = 0; op != NULL && i < op->n_in && !found && *n_looks > 0; i++) {
-        --*n_looks;
-        found = comes_late(emission, op->in[i], is_late || op->code == MDF_LOWERED_ELEMENTS || op->code == MDF_LOWERED_FUNCTION,
-                           n_looks);
-    }
-    return found;
-}
-
-/* Whether a choice is what a loop's state is next, as it was or as something else, which is accepted or not by a test that takes
- * long: what goes on from it then does not wait for that, if a processor foresees it now and then. */
 static bool is_accepted_late(const struct emission *emission, const struct mdf_lowered_op *op)
 {
-    enum { MOST_LOOKS = 64 };
-    size_t n_looks = MOST_LOOKS;
-
-    return emission->lives[op->out].becomes > 0 && (is_state(emission, op->in[1]) || is_state(emission, op->in[2])) &&
-           comes_late(emission, op->in[0], false, &n_looks);
+    return emission->lives[op->out].becomes > 0 && (mdf_lowered_is_accepted_late(loop_of(emission, op->in[1]), op) ||
+                                                    mdf_lowered_is_accepted_late(loop_of(emission, op->in[2]), op));
 }
 
 /* By jumps past what is chosen, but for what lies in the result's place already. */

@@ -101,6 +101,13 @@ static const struct fixed_helper fixed[] = {
     WHOLE("float32", "float", "fabsf", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
     WHOLE("float64", "double", "fabs", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
     WHOLE("float64", "double", "fabs", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
+    {"jump",
+     "/* Where something is accepted or not: a jump, which a processor foresees, and no choice that waits for the test. */\n"
+     "#if defined(__GNUC__)\n"
+     "#define MDF_JUMP __asm__ volatile(\"\")\n"
+     "#else\n"
+     "#define MDF_JUMP (void)0\n"
+     "#endif\n"},
     {"independent", "/* In front of a loop of which no run reads what another one stores. */\n"
                     "#if defined(__GNUC__) && !defined(__clang__)\n"
                     "#define MDF_INDEPENDENT _Pragma(\"GCC ivdep\")\n"

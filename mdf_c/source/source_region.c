@@ -1,4 +1,5 @@
 /* source_region.c - a lowered region as statements of C. See source_writer.h. */
+#include "mdf_c/lowered/accepted.h"
 #include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/source/source_writer.h"
@@ -19,6 +20,21 @@ static bool express(struct mdf_source_writer *writer, const struct mdf_lowered_o
     return mdf_source_express(writer, op, (mdf_dtype)writer->lowered->values[op->out].form.dtype, operands, expression);
 }
 
+/* A state as it was, or by a jump what it is next. */
+static void write_accepted(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *name)
+{
+    bool is_turned = mdf_lowered_is_state(writer->loop, op->in[1]);
+    const char *condition = mdf_source_element(writer, op->in[0], "0");
+
+    mdf_source_line(writer, "%s %s = %s;", mdf_source_type((mdf_dtype)writer->lowered->values[op->out].form.dtype), name,
+                    mdf_source_element(writer, op->in[is_turned ? 1 : 2], "0"));
+    mdf_source_open(writer, is_turned ? "if (!(%s))" : "if (%s)", condition);
+    mdf_source_use(writer, "jump");
+    mdf_source_line(writer, "MDF_JUMP;");
+    mdf_source_line(writer, "%s = %s;", name, mdf_source_element(writer, op->in[is_turned ? 2 : 1], "0"));
+    mdf_source_close(writer);
+}
+
 static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     struct mdf_source_value *own = &writer->values[op->out];
@@ -26,6 +42,11 @@ static bool write_scalar_op(struct mdf_source_writer *writer, const struct mdf_l
     struct mdf_source_expression expression;
 
     if (!own->is_live && !mdf_source_op_may_bail_out(writer->lowered, op)) {
+        return true;
+    }
+    if (own->is_live && !writer->has_lanes && mdf_lowered_is_accepted_late(writer->loop, op)) {
+        own->name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, op->out));
+        write_accepted(writer, op, own->name);
         return true;
     }
     if (!express(writer, op, &expression)) {

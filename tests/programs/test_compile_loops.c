@@ -116,6 +116,15 @@ Test(compile_loops, kept_rows_lie_along_their_loop)
     free(output);
 }
 
+/* What is accepted by a test that takes long, or stays, is left by a jump. */
+Test(compile_loops, states_that_are_accepted)
+{
+    char *output = compile_source_of("tests/data/dumps/accepted.yaml");
+
+    cr_expect_eq(count_words(output, "MDF_JUMP;"), 3u, "%s", output);
+    free(output);
+}
+
 /* Extremes of up to four reals, of which nothing else is made, are loaded one by one; remainders by powers of two are last bits.
  */
 Test(compile_loops, few_extremes_have_no_loops)
