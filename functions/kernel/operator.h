@@ -188,7 +188,9 @@ enum mdf_written_out {
     MDF_WRITTEN_OUT_ITEMS,    /* a list of the same items */
     MDF_WRITTEN_OUT_BACKWARD, /* of them from the last to the first */
     MDF_WRITTEN_OUT_NUMBERED, /* of pairs: a number, which input 1 begins with, and an item */
-    MDF_WRITTEN_OUT_TOGETHER  /* of lists: the first items of all inputs, the second ones, as long as all have one */
+    MDF_WRITTEN_OUT_TOGETHER, /* of lists: the first items of all inputs, the second ones, as long as all have one */
+    MDF_WRITTEN_OUT_ARGUMENTS, /* several items are arguments of the function itself */
+    MDF_WRITTEN_OUT_SUM        /* 0 and all items, added one by one */
 };
 
 /* Columns from `fold` on are named where a row has them. */

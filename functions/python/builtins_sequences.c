@@ -395,11 +395,14 @@ const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("reversed", run_reversed, 0, "sequence", .written_out = MDF_WRITTEN_OUT_BACKWARD),
     MDF_FUNCTION("sorted", run_sorted, 0, "iterable reverse="),
     MDF_FUNCTION("sum", run_sum, MDF_OPERATOR_ALIKE,
-                 "iterable start=", .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {1, "dy"})),
+                 "iterable start=", .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {1, "dy"}),
+                 .written_out = MDF_WRITTEN_OUT_SUM),
     MDF_FUNCTION("min", run_min, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
-                 .form = MDF_FORM_LEAST, .nodes = "Where(Less(b, a), b, a)"), /* the first of those that are equal */
+                 .form = MDF_FORM_LEAST, .written_out = MDF_WRITTEN_OUT_ARGUMENTS,
+                 .nodes = "Where(Less(b, a), b, a)"), /* the first of those that are equal */
     MDF_FUNCTION("max", run_max, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
-                 .form = MDF_FORM_GREATEST, .nodes = "Where(Greater(b, a), b, a)"),
+                 .form = MDF_FORM_GREATEST, .written_out = MDF_WRITTEN_OUT_ARGUMENTS,
+                 .nodes = "Where(Greater(b, a), b, a)"),
     MDF_FUNCTION("any", run_any, 0, "iterable", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("all", run_all, 0, "iterable", .derivatives = mdf_derivatives_flat),
     {NULL}};

@@ -332,15 +332,16 @@ static mdf_operand compile_derived(struct target *target, const struct mdf_opera
     return outputs[output] != MDF_NO_OPERAND && unit_emit_call(target, &call) ? outputs[output] : MDF_NO_OPERAND;
 }
 
-/* Whether the first two arguments are lists as they stand there. */
-static bool has_lists(const struct mdf_expression *tree)
+/* Whether the arguments that are lists of a function which is written out, one or two, stand there as such. */
+static bool has_lists(const struct mdf_operator *row, const struct mdf_expression *tree)
 {
-    bool is_so = tree->as.list.n > 2;
+    size_t n = row->written_out == MDF_WRITTEN_OUT_CHOICES ? 2 : 1, i;
 
-    for (size_t i = 1; is_so && i < 3; i++) {
-        is_so = tree->as.list.items[i]->kind == MDF_EXPRESSION_LIST && (tree->names == NULL || tree->names[i - 1] == NULL);
+    for (i = 1; i <= n && i < tree->as.list.n && tree->as.list.items[i]->kind == MDF_EXPRESSION_LIST &&
+                (tree->names == NULL || tree->names[i - 1] == NULL);
+         i++) {
     }
-    return is_so;
+    return i > n;
 }
 
 /* A call; behind it one of the function that takes in what is given beside it, in the type of the result or as it is. */
@@ -409,7 +410,7 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     if (call_arguments_collect(target, row, tree, self, arguments)) {
         result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
                  : arguments->row->kernel != NULL &&
-                         compile_written_out(target, row, arguments->operands, arguments->n, has_lists(tree), &result)
+                         compile_written_out(target, row, arguments->operands, arguments->n, has_lists(row, tree), &result)
                      ? compile_move(target, result, into)
                      : call_row(target, arguments, into);
     }

@@ -96,7 +96,8 @@ Test(lower_numbers, functions_are_no_calls)
                                               "min(x, 1)",
                                               "max(0, x) * 1.5",
                                               "max(0, min(2, x)) * 0.5",
-                                              "numpy.clip(x, -1, 1)"};
+                                              "numpy.clip(x, -1, 1)",
+                                              "sum([x, n, 0.5]) + max([x, 0.5, -1.0]) - min([n, 3])"};
 
     mdf_memory_init(&memory, NULL, 0);
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {

@@ -440,10 +440,21 @@ static mdf_operand choose(struct target *target, const struct written_out *writt
     return chosen;
 }
 
+static mdf_operand add_up(struct target *target, const struct written_out *written)
+{
+    mdf_operand sum = unit_add_int(target, 0);
+
+    for (size_t i = 0; sum != MDF_NO_OPERAND && i < written->lists[0].n; i++) {
+        sum = unit_call_two(target, PYTHON_ADD, sum, item_of(target, &written->lists[0], i), MDF_NO_OPERAND);
+    }
+    return sum;
+}
+
 static bool write_out(struct target *target, enum mdf_written_out how, struct written_out *written, int64_t start)
 {
     switch (how) {
     case MDF_WRITTEN_OUT_ITEMS:
+    case MDF_WRITTEN_OUT_ARGUMENTS:
         return add_items(target, written, false);
     case MDF_WRITTEN_OUT_BACKWARD:
         return add_items(target, written, true);
@@ -453,6 +464,7 @@ static bool write_out(struct target *target, enum mdf_written_out how, struct wr
         return add_together(target, written);
     case MDF_WRITTEN_OUT_NOT:
     case MDF_WRITTEN_OUT_CHOICES:
+    case MDF_WRITTEN_OUT_SUM:
         break;
     }
     return false;
@@ -467,25 +479,39 @@ static bool is_known_list(struct target *target, const struct mdf_operator *row,
 
     return n_inputs >= n && n > 0 && find_lists(target, inputs, n, written) &&
            (!chooses || (written->lists[0].n == written->lists[1].n && written->lists[0].n > 0)) &&
+           (row->written_out != MDF_WRITTEN_OUT_ARGUMENTS || (n_inputs == 1 && written->lists[0].n > 1)) &&
+           (row->written_out != MDF_WRITTEN_OUT_SUM || n_inputs == 1 || inputs[1] == MDF_NO_OPERAND) &&
            (row->written_out != MDF_WRITTEN_OUT_NUMBERED || find_start(target, inputs, n_inputs, start));
+}
+
+/* Functions of lists that stand in the expression that are written out in any code, and not only where derivatives are made of it. */
+static bool is_written_out_at_once(const struct mdf_operator *row)
+{
+    return row->written_out == MDF_WRITTEN_OUT_CHOICES || row->written_out == MDF_WRITTEN_OUT_ARGUMENTS ||
+           row->written_out == MDF_WRITTEN_OUT_SUM;
 }
 
 bool compile_written_out(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n_inputs,
                          bool are_there, mdf_operand *result)
 {
-    bool chooses = row->written_out == MDF_WRITTEN_OUT_CHOICES, done;
     struct written_out written = {0};
     int64_t start = 0;
+    bool done;
 
-    if (row->written_out == MDF_WRITTEN_OUT_NOT || (target->compiler->gradient == NULL && !(chooses && are_there))) {
+    if (row->written_out == MDF_WRITTEN_OUT_NOT ||
+        (target->compiler->gradient == NULL && !(are_there && is_written_out_at_once(row)))) {
         return false;
     }
     done = is_known_list(target, row, inputs, n_inputs, &written, &start);
     *result = MDF_NO_OPERAND;
-    if (done && chooses) {
+    if (done && row->written_out == MDF_WRITTEN_OUT_CHOICES) {
         *result = choose(target, &written, n_inputs > 2 ? inputs[2] : MDF_NO_OPERAND);
+    } else if (done && row->written_out == MDF_WRITTEN_OUT_SUM) {
+        *result = add_up(target, &written);
     } else if (done && write_out(target, row->written_out, &written, start)) {
-        *result = unit_call_python(target, PYTHON_LIST, written.items.items, written.items.n, MDF_NO_OPERAND);
+        *result = row->written_out == MDF_WRITTEN_OUT_ARGUMENTS
+                      ? unit_call_row(target, row, NULL, written.items.items, written.items.n, MDF_NO_OPERAND)
+                      : unit_call_python(target, PYTHON_LIST, written.items.items, written.items.n, MDF_NO_OPERAND);
     }
     for (size_t i = 0; i < written.n_lists; i++) {
         mdf_value_clear(target->compiler->memory, &written.lists[i].known);
