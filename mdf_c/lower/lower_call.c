@@ -508,7 +508,7 @@ static bool is_composed(const struct lowering *lowering, const struct trial *tri
     bool rounds = form == MDF_FORM_FLOOR || form == MDF_FORM_CEILING || form == MDF_FORM_NEAREST;
 
     return (rounds && trial->effective[0]->rank == 0) ||
-           ((form == MDF_FORM_MEAN || form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS) &&
+           ((form == MDF_FORM_MEAN || form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS || form == MDF_FORM_DECIMALS) &&
             (lowering->region->kind == REGION_BODY || is_small(trial)));
 }
 
