@@ -143,5 +143,7 @@ bool mdf_state_is_interrupted(struct mdf_state *state);
 bool mdf_state_is_asked_to_stop(const struct mdf_state *state);
 /* Puts a port's default value, or zeros, into its slot. */
 bool mdf_state_fill_default(struct mdf_state *state, size_t port);
+/* The same ahead of its turn, in which it is no error yet that it does not fit. */
+bool mdf_state_try_default(struct mdf_state *state, size_t port);
 
 #endif

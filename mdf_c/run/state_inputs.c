@@ -389,3 +389,13 @@ bool mdf_state_fill_default(struct mdf_state *state, size_t index)
     state->ports[index].has_default = done;
     return done;
 }
+
+bool mdf_state_try_default(struct mdf_state *state, size_t index)
+{
+    bool done = mdf_state_fill_default(state, index);
+
+    if (!done) {
+        state->shared->execution.context.error = (mdf_error){0};
+    }
+    return done;
+}

@@ -86,7 +86,7 @@ class Runner:
             self.process.stdin.flush()
         except BrokenPipeError:
             pass
-        deadline, rest = time.monotonic() + self.limit_s, b""
+        deadline, rest = time.monotonic() + self.limit_s, []  # of a line: a state that doubles makes long ones
         while True:
             ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             chunk = os.read(self.process.stdout.fileno(), 1 << 20) if ready else None
@@ -94,7 +94,10 @@ class Runner:
                 outcome.findings.append({"way": way, **self._fate(hung=chunk is None)})
                 self._end()
                 return outcome
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, part = chunk.split(b"\n")
+            if lines:
+                lines[0], rest = b"".join([*rest, lines[0]]), []
+            rest.append(part)
             for line in lines:
                 word, _, content = line.decode(errors="replace").partition(" ")
                 if word == "way":

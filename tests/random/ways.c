@@ -520,6 +520,7 @@ const struct random_way random_ways[] = {
     {"fresh", WAY_KEEPS_NOTHING, run_fresh},
     {"sweep", WAY_HAS_REFERENCE, random_run_sweep},
     {"series", WAY_HAS_REFERENCE, random_run_series},
+    {"mixed", WAY_HAS_REFERENCE, random_run_mixed},
     {"compiled", WAY_IS_COMPILED, random_run_compiled},
     {NULL, 0, NULL},
 };

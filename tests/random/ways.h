@@ -47,6 +47,9 @@ void random_check_sound(const mdf_state *state, struct trace *trace);
 /* series_way.c */
 bool random_run_series(struct ways *ways, struct trace *trace);
 
+/* mixed_way.c */
+bool random_run_mixed(struct ways *ways, struct trace *trace);
+
 /* compiled_way.c */
 bool random_run_compiled(struct ways *ways, struct trace *trace);
 

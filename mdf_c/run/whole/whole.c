@@ -400,7 +400,7 @@ static bool prepare_port(struct mdf_state *state, size_t index)
     if (port->has_value) {
         return state->program->schedule == NULL || state->program->ports[index].holds;
     }
-    return mdf_state_fill_default(state, index);
+    return mdf_state_try_default(state, index);
 }
 
 static enum mdf_refusal_reason prepare_ports(struct mdf_state *state)

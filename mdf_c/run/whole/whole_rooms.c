@@ -223,7 +223,7 @@ static enum mdf_refusal_reason prepare_port(const struct mdf_state *outer, struc
     }
     *has_changed = *has_changed || port->brings != brings;
     port->brings = (uint8_t)brings;
-    return brings != MDF_NODE_BRINGS_NOTHING || port->is_fed || mdf_state_fill_default(inner, index) ? MDF_REFUSED_NOT
+    return brings != MDF_NODE_BRINGS_NOTHING || port->is_fed || mdf_state_try_default(inner, index) ? MDF_REFUSED_NOT
                                                                                                      : MDF_REFUSED_GIVEN_ONCE;
 }
 
