@@ -164,3 +164,22 @@ def test_as_onnx_runtime(case):
             np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
         else:  # one step of what is quantised: sums are rounded in another order
             assert np.abs(ours.astype(np.int64) - theirs.astype(np.int64)).max() <= (1 if operator.startswith("Q") else 0)
+
+
+@pytest.mark.parametrize("of_lengths", [False, True])
+def test_masks_whose_rank_is_not_known(of_lengths):
+    """As ONNX Runtime's optimizer writes them: the value has no declared shape, and is [batch, keys] or [batch]."""
+    node, info = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    steps = [node("Cast", ["m"], ["all"], to=TENSOR.INT32), node("Add", ["all", "none"], ["some"])]
+    steps += [node("ReduceSum", ["some", "one"], ["mask"], keepdims=0) if of_lengths else node("Identity", ["some"], ["mask"])]
+    steps += [node("Attention", ["x", "w", "b", "mask"], ["y"], domain="com.microsoft", num_heads=2)]
+    constants = [onnx.numpy_helper.from_array(x, name) for name, x in
+                 (("none", np.int32(0)), ("one", np.array([1])), ("w", WEIGHTS[0]), ("b", WEIGHTS[1]))]  # fmt: skip
+    graph = onnx.helper.make_graph(
+        steps, "g", [info("x", TENSOR.FLOAT, [2, 5, 8]), info("m", TENSOR.INT64, [2, 5])], [info("y", TENSOR.FLOAT, None)], constants
+    )
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    inputs = {"x": LONGER[0], "m": MASK.astype(np.int64)}
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(backend.prepare(model).run(list(inputs.values()))[0], session.run(None, inputs)[0], rtol=1e-3, atol=1e-5)

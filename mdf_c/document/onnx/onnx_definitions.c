@@ -13,13 +13,16 @@
         __VA_ARGS__, NULL \
     }
 
-/* What attention adds to its scores: where a key is masked, and the bias that is given. `pad` says which keys count. */
-#define MASK_STEPS(mask)                                                                                                    \
-    "if rank(" mask ")=1: pad = Less(Range(0, total, 1), Reshape(Cast(" mask ", to=7), Concat(batch, [1, 1, 1], axis=0)))", \
-        "if rank(" mask ")=2: pad = Greater(Unsqueeze(" mask ", [1, 2]), CastLike(0, " mask "))",                           \
-        "if rank(" mask ")=3: pad = Greater(Unsqueeze(" mask ", [1]), CastLike(0, " mask "))",                              \
-        "if " mask " & !pad: refuse the rank of " mask " has to be known, and 1, 2 or 3",                                   \
-        "if pad: bias = Where(pad, CastLike(0.0, query), CastLike(@mask_filter_value, query))",                             \
+/* What attention adds to its scores: where a key is masked, and the bias that is given. A mask is [batch], how many keys count,
+ * or [batch, keys] (which of the two only its shape may say), or [batch, queries, keys]; `pad` says which keys count. */
+#define MASK_STEPS(mask)                                                                                                  \
+    "if " mask " & !rank(" mask ")=3: are_lengths = Less(Size(Shape(" mask ")), 2)",                                      \
+        "if are_lengths: rows = Reshape(" mask ", Concat(batch, Where(are_lengths, [1], Reshape(total, [1])), axis=0))",  \
+        "if are_lengths: pad = Where(are_lengths, Less(Range(0, total, 1), Cast(rows, to=7)), Greater(rows, CastLike(0, " \
+        "rows)))",                                                                                                        \
+        "if are_lengths: pad = Unsqueeze(pad, [1, 2])",                                                                   \
+        "if rank(" mask ")=3: pad = Greater(Unsqueeze(" mask ", [1]), CastLike(0, " mask "))",                            \
+        "if pad: bias = Where(pad, CastLike(0.0, query), CastLike(@mask_filter_value, query))",                           \
         "if !pad: bias = attention_bias", "if pad & attention_bias: bias = Add(bias, attention_bias)"
 
 /* Heads of [batch, heads, length, size] as those of [batch, length, heads * size]. */

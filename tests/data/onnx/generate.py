@@ -640,8 +640,8 @@ def checks():
     norm = node("LayerNormalization", ["x", "g"], ["y"], epsilon=0.0)
     runs("operator_of_a_later_opset", model([norm], [value("x"), value("g")], [value("y")], opset=13),
          ({"x": np.float32([[3, 7]]), "g": np.float32([1, 2])}, {"y": total_of * np.float32([1, 2])}))
-    masked = node("MultiHeadAttention", ["x", "x", "x", "", "m"], ["y"], domain="com.microsoft", num_heads=1)
-    refused("operator_defined_by_others_rank", model([masked], [value("x"), value("m", T.INT32)], [value("y")]), "the rank of key_padding_mask has to be known")
+    turned = node("RotaryEmbedding", ["x", "p", "c", "c"], ["y"], domain="com.microsoft")
+    refused("operator_defined_by_others_rank", model([turned], [value("x"), value("p", T.INT64), value("c")], [value("y")]), "the rank of input has to be known")
     forest = node("TreeEnsemble", ["x"], ["y"], **ml)
     refused("operator_of_domain_not_yet_there", model([forest], [value("x")], [value("y")], imports=[h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 3)]),
             "only from opset 5 on")
