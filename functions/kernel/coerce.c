@@ -62,6 +62,7 @@ struct mdf_signature *mdf_signature_new(struct mdf_arena *arena, const struct md
     if (signature == NULL) {
         return NULL;
     }
+    signature->since = schema->since;
     signature->inputs = mdf_arena_array(arena, n_inputs, sizeof *signature->inputs);
     if (signature->inputs == NULL) {
         return NULL;

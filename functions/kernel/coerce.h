@@ -21,6 +21,7 @@ struct mdf_signature_input {
 };
 
 struct mdf_signature {
+    int since; /* of the schema: by which version the call is one */
     size_t n_inputs;
     struct mdf_signature_input *inputs;
 };

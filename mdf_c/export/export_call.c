@@ -610,6 +610,7 @@ static bool write_node(struct exporter *exporter, struct onnx_graph *graph, cons
 static bool find_schema(struct exporter *exporter, const struct mdf_code_call *call, const struct mdf_schema **schema)
 {
     const struct mdf_operator *row = call->operator;
+    int since = call->signature != NULL && call->signature->since > row->since ? call->signature->since : row->since;
     size_t *version;
 
     *schema = mdf_schema_find_anywhere(row->name, row->since);
@@ -621,8 +622,8 @@ static bool find_schema(struct exporter *exporter, const struct mdf_code_call *c
         if ((*schema)->deprecated) {
             return export_refuse(exporter, "onnx::%s is not in opset %d any more", row->name, exporter->opset);
         }
-        if ((*schema)->since < row->since) {
-            return export_ask_opset(exporter, row->since, row->name);
+        if ((*schema)->since < since) {
+            return export_ask_opset(exporter, since, row->name);
         }
         return ((*schema)->since <= row->until && (*schema)->since <= exporter->opset) ||
                export_refuse(exporter, "onnx::%s is called in another version than opset %d has", row->name, exporter->opset);

@@ -203,6 +203,32 @@ Test(export, attributes_that_became_inputs)
     }
 }
 
+/* A call of a later version than the model's raises the opset of what is written: before version 20 that mode is called otherwise. */
+Test(export, calls_of_later_versions)
+{
+    static const char source[] =
+        "{\"m\": {\"onnx_opset_version\": \"17\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": \"float32\", "
+        "\"shape\": [1, 1, 1, 2], \"default_value\": [[[[1, 3]]]]}, \"g\": {\"type\": \"float32\", \"shape\": [1, 1, 1, 2], \"default_value\": "
+        "[[[[0, 0]]]]}}, \"functions\": {\"f\": {\"function\": \"onnx::GridSample\", \"args\": {\"X\": \"x\", \"grid\": \"g\", \"mode\": "
+        "\"linear\"}, \"metadata\": {\"onnx_opset_version\": 20}}}, \"output_ports\": {\"y\": {\"value\": \"f\"}}}}}}}}";
+    char path[] = "/tmp/mdf_test_export_XXXXXX.json", text[TEXT_SIZE] = "";
+    mdf_error error = {0};
+    mdf_model *model = through_onnx(source, &error);
+    int descriptor = mkstemps(path, 5);
+    FILE *file;
+
+    cr_assert(model != NULL && descriptor >= 0, "%s", error.message);
+    close(descriptor);
+    cr_assert_eq(mdf_model_save_file(model, path, &error), MDF_OK, "%s", error.message);
+    file = fopen(path, "r");
+    cr_assert(file != NULL && fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    mdf_model_free(model);
+    cr_expect(strstr(text, "\"onnx_opset_version\": \"20\"") != NULL, "%s", text);
+    check_same(source);
+}
+
 /* The number of axes of a result that no rule infers is that which it has in an evaluation, for which inputs of strings get some too. */
 Test(export, a_rank_is_found_where_inputs_are_strings)
 {

@@ -15,14 +15,14 @@
 
 /* What attention adds to its scores: where a key is masked, and the bias that is given. A mask is [batch], how many keys count,
  * or [batch, keys] (which of the two only its shape may say), or [batch, queries, keys]; `pad` says which keys count. */
-#define MASK_STEPS(mask)                                                                                                  \
-    "if " mask " & !rank(" mask ")=3: are_lengths = Less(Size(Shape(" mask ")), 2)",                                      \
-        "if are_lengths: rows = Reshape(" mask ", Concat(batch, Where(are_lengths, [1], Reshape(total, [1])), axis=0))",  \
-        "if are_lengths: pad = Where(are_lengths, Less(Range(0, total, 1), Cast(rows, to=7)), Greater(rows, CastLike(0, " \
-        "rows)))",                                                                                                        \
-        "if are_lengths: pad = Unsqueeze(pad, [1, 2])",                                                                   \
-        "if rank(" mask ")=3: pad = Greater(Unsqueeze(" mask ", [1]), CastLike(0, " mask "))",                            \
-        "if pad: bias = Where(pad, CastLike(0.0, query), CastLike(@mask_filter_value, query))",                           \
+#define MASK_STEPS(mask)                                                                                                 \
+    "if " mask " & !rank(" mask ")=3: are_lengths = Less(Size(Shape(" mask ")), 2)",                                     \
+        "if are_lengths: rows = Reshape(" mask ", Concat(batch, Where(are_lengths, [1], Reshape(total, [1])), axis=0))", \
+        "if are_lengths: pad = And(are_lengths, Less(Range(0, total, 1), Cast(rows, to=7)))",                            \
+        "if are_lengths: pad = Or(pad, And(Not(are_lengths), Greater(rows, CastLike(0, rows))))",                        \
+        "if are_lengths: pad = Unsqueeze(pad, [1, 2])",                                                                  \
+        "if rank(" mask ")=3: pad = Greater(Unsqueeze(" mask ", [1]), CastLike(0, " mask "))",                           \
+        "if pad: bias = Where(pad, CastLike(0.0, query), CastLike(@mask_filter_value, query))",                          \
         "if !pad: bias = attention_bias", "if pad & attention_bias: bias = Add(bias, attention_bias)"
 
 /* Heads of [batch, heads, length, size] as those of [batch, length, heads * size]. */
