@@ -324,9 +324,11 @@ static void emit_step(struct emission *emission, struct step *step)
         bind_label(assembler, emission->steps[partner->partner].labels[1]);
         break;
     case STEP_LOOP:
+        emission->loops[emission->n_loops++] = emission->at;
         emission_begin_loop(emission, step);
         break;
     case STEP_END_LOOP:
+        emission->n_loops--;
         emission_end_loop(emission, step);
         break;
     case STEP_CONCURRENT:

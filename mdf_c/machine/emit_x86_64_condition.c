@@ -302,18 +302,11 @@ static void select_reset(struct emission *emission, const struct mdf_lowered_op 
     emission_finish(emission, op->out, SCRATCH_REAL);
 }
 
-/* The loop of which a value is a state, whose step is where that is defined; NULL: it is none. */
-static const struct mdf_lowered_loop *loop_of(const struct emission *emission, mdf_lowered_id id)
-{
-    uint32_t at = emission->lives[id].step;
-
-    return at != UINT32_MAX && emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
-}
-
 static bool is_accepted_late(const struct emission *emission, const struct mdf_lowered_op *op)
 {
-    return emission->lives[op->out].becomes > 0 && (mdf_lowered_is_accepted_late(loop_of(emission, op->in[1]), op) ||
-                                                    mdf_lowered_is_accepted_late(loop_of(emission, op->in[2]), op));
+    const struct step *loop = emission->n_loops == 0 ? NULL : &emission->steps[emission->loops[emission->n_loops - 1]];
+
+    return loop != NULL && mdf_lowered_is_accepted_late(loop->op->of.loop, op);
 }
 
 /* By jumps past what is chosen, but for what lies in the result's place already. */
