@@ -496,13 +496,65 @@ static mdf_lowered_id add_array(struct ahead *ahead, mdf_lowered_id of)
     return id;
 }
 
+static bool is_read_in(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    bool is_read = loop->next_condition == id;
+    size_t i;
+
+    for (i = 0; i < loop->body.n_ops; i++) {
+        is_read = is_read || mdf_lowered_reads(&loop->body.ops[i], id);
+    }
+    for (i = 0; i < loop->n_states; i++) {
+        is_read = is_read || loop->states[i].next == id;
+    }
+    for (i = 0; i < loop->n_stacks; i++) {
+        is_read = is_read || loop->stacks[i].item == id;
+    }
+    return is_read;
+}
+
+struct readers {
+    const struct mdf_lowered_loop *loop;
+    bool found;
+};
+
+static void look_for_readers(void *context, mdf_lowered_id id)
+{
+    struct readers *readers = context;
+
+    readers->found = readers->found || is_read_in(readers->loop, id);
+}
+
+static void remove_op(struct mdf_lowered_region *body, size_t at)
+{
+    memmove(body->ops + at, body->ops + at + 1, (--body->n_ops - at) * sizeof *body->ops);
+}
+
+/* What the nest makes, and nothing in the loop reads any more, is not made there again: where it bails out, the nest has. */
+static void drop_made(struct ahead *ahead)
+{
+    struct mdf_lowered_region *body = &ahead->loop->body;
+    size_t i;
+
+    for (i = body->n_ops; i-- > 0;) {
+        struct readers readers = {.loop = ahead->loop};
+
+        if (is_covered(ahead, &body->ops[i]) && has_marked_result(&body->ops[i], ahead->is_needed)) {
+            mdf_lowered_visit_results(&body->ops[i], look_for_readers, &readers);
+            if (!readers.found) {
+                remove_op(body, i);
+            }
+        }
+    }
+}
+
 /* The loop goes through what the nest has made. */
 static bool keep(struct ahead *ahead, const mdf_lowered_id *arrays)
 {
     struct lowering *lowering = ahead->lowering;
     struct mdf_lowered_loop *loop = ahead->loop;
     struct mdf_lowered_rows *rows = mdf_arena_array(&lowering->lowered->arena, loop->n_rows + ahead->n_kept, sizeof *rows);
-    size_t i, maker;
+    size_t i;
 
     if (rows == NULL) {
         return lowering_out_of_memory(lowering);
@@ -511,13 +563,13 @@ static bool keep(struct ahead *ahead, const mdf_lowered_id *arrays)
         memcpy(rows, loop->rows, loop->n_rows * sizeof *rows);
     }
     for (i = 0; i < ahead->n_kept; i++) {
-        maker = mdf_lowered_find_maker(&loop->body, ahead->kept[i]);
-        memmove(loop->body.ops + maker, loop->body.ops + maker + 1, (--loop->body.n_ops - maker) * sizeof *loop->body.ops);
+        remove_op(&loop->body, mdf_lowered_find_maker(&loop->body, ahead->kept[i]));
         lowering->lowered->values[ahead->kept[i]].place = MDF_LOWERED_PARAMETER;
         lowering->facts[ahead->kept[i]].region = NULL;
         rows[loop->n_rows++] = (struct mdf_lowered_rows){arrays[i], ahead->kept[i], false};
     }
     loop->rows = rows;
+    drop_made(ahead);
     return true;
 }
 
