@@ -126,6 +126,27 @@ enum mdf_source_extreme mdf_source_extreme(const struct mdf_operator *operator, 
     return i < sizeof extremes / sizeof *extremes ? extremes[i].extreme : MDF_SOURCE_NO_EXTREME;
 }
 
+/* The helper of an extreme of numbers that go through no loop over elements: NaN, of which there are few, is left to a jump, and
+ * nobody waits until it is looked for. */
+static const char *extreme_alone(struct mdf_source_writer *writer, size_t i, mdf_dtype dtype)
+{
+    const char *type = mdf_source_type(dtype), *sign = extremes[i].extreme == MDF_SOURCE_LARGER ? ">" : "<";
+    const char *name = mdf_source_text(writer, "%s_alone_%s", extremes[i].helper, mdf_dtype_name(dtype));
+    bool keeps_second = extremes[i].id == MDF_ELEMENT_larger || extremes[i].id == MDF_ELEMENT_smaller;
+
+    mdf_source_use(writer, "item"); /* MDF_LIKELY */
+    mdf_source_use(writer, "jump");
+    return mdf_source_helper(
+        writer, name,
+        mdf_source_text(
+            writer,
+            "static inline %s mdf_%s(%s x, %s t)\n{\n    const %s either = %s;\n\n    if (MDF_LIKELY(%s)) {\n        return "
+            "either;\n    }\n    MDF_JUMP;\n    return %s;\n}\n",
+            type, name, type, type, type,
+            keeps_second ? mdf_source_text(writer, "x %s t ? x : t", sign) : mdf_source_text(writer, "t %s x ? t : x", sign),
+            keeps_second ? "x == x" : "t == t", keeps_second ? "x" : "x == x ? t : x"));
+}
+
 /* An extreme by its helper; NULL: it is none of reals, or one in succession. */
 static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf_element *element, mdf_dtype dtype,
                               const char *const operands[])
@@ -137,7 +158,9 @@ static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf
         (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || strcmp(operands[0], operands[1]) == 0) {
         return NULL;
     }
-    name = mdf_source_use(writer, mdf_source_text(writer, "%s_%s", extremes[i].helper, mdf_dtype_name(dtype)));
+    name = writer->is_alone && writer->loop != NULL
+               ? extreme_alone(writer, i, dtype)
+               : mdf_source_use(writer, mdf_source_text(writer, "%s_%s", extremes[i].helper, mdf_dtype_name(dtype)));
     return mdf_source_text(writer, "%s(%s, %s)", name, operands[0], operands[1]);
 }
 

@@ -12,12 +12,16 @@
 static bool express(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, struct mdf_source_expression *expression)
 {
     const char *operands[MDF_MAX_OPERANDS] = {"", "", ""};
+    bool done;
     size_t i;
 
     for (i = 0; i < op->n_in; i++) {
         operands[i] = mdf_source_element(writer, op->in[i], "i");
     }
-    return mdf_source_express(writer, op, (mdf_dtype)writer->lowered->values[op->out].form.dtype, operands, expression);
+    writer->is_alone = !writer->has_lanes;
+    done = mdf_source_express(writer, op, (mdf_dtype)writer->lowered->values[op->out].form.dtype, operands, expression);
+    writer->is_alone = false;
+    return done;
 }
 
 /* A state as it was, or by a jump what it is next. */

@@ -91,6 +91,7 @@ struct mdf_source_writer {
     size_t n_loops;                      /* around what is written */
     const struct mdf_lowered_loop *loop; /* the innermost of these; NULL: there is none */
     bool is_in_succession; /* of extremes: several go along one row, of which gcc follows each way through helpers */
+    bool is_alone;         /* what is computed are numbers, in no loop over elements */
     bool is_near;          /* functions are those that note in `far` where their results are to be found once more */
     /* Asks whoever writes the whole for the place of a slot's value; NULL: it has none (for an output: nobody reads it). */
     const struct mdf_source_slot *(*find_slot)(void *context, const struct mdf_value *value);
