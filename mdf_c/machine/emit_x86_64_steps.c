@@ -151,9 +151,11 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
 /* Notes it of their steps, which follow one another up to the last one. Only the last one calls. */
 static void put_beside(struct emission *emission, size_t n)
 {
-    size_t i;
+    enum { FEWEST_NUMBERS = 3 }; /* where a function of one number takes less than a vector of two that goes through memory */
+    const struct mdf_lowered_op *last = emission->steps[emission->n_steps - 1].op;
+    size_t fewest = last->code == MDF_LOWERED_ELEMENTS && mdf_number_here(last->loop) != NULL ? FEWEST_NUMBERS : 2, i;
 
-    if (n < 2 || emission->n_temporaries + 2 * MDF_LOWERED_MOST_BESIDE > LARGEST_N_TEMPORARIES) {
+    if (n < fewest || emission->n_temporaries + 2 * MDF_LOWERED_MOST_BESIDE > LARGEST_N_TEMPORARIES) {
         return;
     }
     if (emission->n_beside == 0) {
