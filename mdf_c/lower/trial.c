@@ -1,5 +1,5 @@
-/* trial.c - a call run once, on examples: its inputs brought to the types that the operator wants, and what its kernel makes of them.
- * See trial.h. */
+/* trial.c - a call run once, on examples: its inputs brought to the types that the operator wants, and what its kernel makes of
+ * them. See trial.h. */
 #include "mdf_c/lower/trial.h"
 
 #include "functions/kernel/move.h"
@@ -213,7 +213,7 @@ static bool meets_array(const struct trial *trial, size_t i)
     const struct mdf_operator *operator= trial->source->operator;
     size_t k;
 
-    if (operator->formals == NULL || (operator->element == NULL && operator->form != MDF_FORM_MATMUL)) {
+    if (operator->formals == NULL ||(operator->element == NULL && operator->form != MDF_FORM_MATMUL)) {
         return false;
     }
     for (k = 0; k < trial->n; k++) {
@@ -237,19 +237,85 @@ static bool takes_array(const struct trial *trial, size_t i)
            (operator->move != NULL ? i < mdf_move_data(operator->move, trial->n) : i == 0 && operator->fold != NULL);
 }
 
+/* Whether a list, and lists in it, have numbers of one type and strength, as an array of them has. */
+static bool is_of_one_type(const struct mdf_value *list, const struct mdf_value **first)
+{
+    size_t n = mdf_value_n_items(list), i;
+
+    for (i = 0; i < n; i++) {
+        const struct mdf_value *item = &mdf_value_items(list)[i];
+
+        *first = *first == NULL && item->kind == MDF_KIND_TENSOR ? item : *first;
+        if (item->kind == MDF_KIND_LIST
+                ? !is_of_one_type(item, first)
+                : item->kind != MDF_KIND_TENSOR || item->dtype != (*first)->dtype || item->strength != (*first)->strength) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+/* Runs the kernel, and compares what is read of its results with those of before. */
+static bool gives_the_same(struct lowering *lowering, struct trial *trial, const struct mdf_value *before)
+{
+    size_t i;
+
+    if (!lowering_run_trial(lowering, trial)) {
+        return false;
+    }
+    for (i = 0; i < trial->source->n_outputs; i++) {
+        const struct mdf_value *result = &trial->results[i];
+
+        if (trial->outputs[i] != NULL &&
+            (result->kind != MDF_KIND_TENSOR || result->dtype == MDF_DTYPE_STRING || !mdf_value_has_form_of(result, &before[i]) ||
+             memcmp(result->data, before[i].data, result->length * mdf_dtype_size((mdf_dtype)result->dtype)) != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a call gives with arrays what it gives with the lists: functions of numpy do, in whose place these are then. Operators
+ * of Python, which join and repeat lists, give something else. */
+static bool take_as_arrays(struct lowering *lowering, struct trial *trial)
+{
+    size_t n = trial->source->n_outputs, i;
+    struct mdf_value *before = mdf_arena_array(&lowering->scratch, n, sizeof *before);
+    bool same = before != NULL && (trial->source->operator->flags & MDF_OPERATOR_AS_WRITTEN) == 0 &&
+                trial->source->operator->form != MDF_FORM_LIST_ITEM && lowering_run_trial(lowering, trial);
+
+    for (i = 0; same && i < n; i++) {
+        same = mdf_value_copy(lowering->memory, &before[i], &trial->results[i]) || lowering_out_of_memory(lowering);
+    }
+    for (i = 0; same && i < trial->n; i++) {
+        const struct mdf_value *list = trial->ids[i] == MDF_LOWERED_NONE ? NULL : trial->effective[i], *first = NULL;
+
+        if (list != NULL && list->kind == MDF_KIND_LIST) {
+            trial->ids[i] = is_of_one_type(list, &first) ? lowering_make_array(lowering, trial->ids[i], true) : MDF_LOWERED_NONE;
+            same = trial->ids[i] != MDF_LOWERED_NONE;
+            trial->given[i] = trial->effective[i] = same ? lowering_example(lowering, trial->ids[i]) : list;
+        }
+    }
+    same = same && gives_the_same(lowering, trial, before);
+    for (i = 0; before != NULL && i < n; i++) {
+        mdf_value_clear(lowering->memory, &before[i]);
+    }
+    return same;
+}
+
 /* Lists whose items are known one by one are no values that a kernel could be given: arrays are made of them, if anything. So are
  * they of constant ones of which the form counts, or that a routine is given, or that meet an array. */
 static bool make_arrays(struct lowering *lowering, struct trial *trial)
 {
+    const struct mdf_value *list = NULL;
     size_t i;
 
     for (i = 0; i < trial->n; i++) {
         bool is_row = trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].items != NULL;
         bool is_form = trial->ids[i] != MDF_LOWERED_NONE && trial->effective[i]->kind == MDF_KIND_LIST &&
                        (takes_form(trial->source->operator, i) || meets_array(trial, i));
-        mdf_lowered_id array = is_form || (is_row && takes_array(trial, i))
-                                   ? lowering_make_array(lowering, trial->ids[i], true)
-                                   : MDF_LOWERED_NONE;
+        mdf_lowered_id array =
+            is_form || (is_row && takes_array(trial, i)) ? lowering_make_array(lowering, trial->ids[i], true) : MDF_LOWERED_NONE;
 
         if (lowering_has_failed(lowering)) {
             return false;
@@ -258,10 +324,10 @@ static bool make_arrays(struct lowering *lowering, struct trial *trial)
             trial->ids[i] = array;
             trial->given[i] = trial->effective[i] = lowering_example(lowering, array);
         } else if (is_row) {
-            return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, trial->given[i], NULL);
+            list = trial->given[i];
         }
     }
-    return true;
+    return list == NULL || take_as_arrays(lowering, trial) || lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, list, NULL);
 }
 
 static bool run(struct lowering *lowering, struct trial *trial)

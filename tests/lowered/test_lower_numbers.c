@@ -97,7 +97,8 @@ Test(lower_numbers, functions_are_no_calls)
                                               "max(0, x) * 1.5",
                                               "max(0, min(2, x)) * 0.5",
                                               "numpy.clip(x, -1, 1)",
-                                              "sum([x, n, 0.5]) + max([x, 0.5, -1.0]) - min([n, 3])"};
+                                              "sum([x, n, 0.5]) + max([x, 0.5, -1.0]) - min([n, 3])",
+                                              "numpy.var([x, 1.0]) + numpy.dot([x, 0.5], [1.0, 2.0]) + len([x, x])"};
 
     mdf_memory_init(&memory, NULL, 0);
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
@@ -117,7 +118,13 @@ Test(lower_numbers, what_is_refused_and_what_is_large)
         "(n + 4) / (4611686018427387905 + n)",
         "math.isinf(math.inf if n % 3 > 1 else x) + math.isnan(math.nan if n % 4 > 2 else x)",
         "max(0, min(2, x))",
-        "max(n, 2.5)"};
+        "max(n, 2.5)",
+                                              "max([n, 2.5])",
+                                              "[x, 0.5] * 2",
+                                              "[x] + [n]",
+                                              "[x, 0.5] == [0.5, x]",
+                                              "any([x > 0, n > 3])",
+                                              "numpy.max([n, x])"};
 
     mdf_memory_init(&memory, NULL, 0);
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
