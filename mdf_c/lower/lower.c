@@ -287,7 +287,7 @@ static size_t count_outputs(const struct lowering *lowering, const struct scope 
             n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].items != NULL
                      ? lowering->facts[binding->id].n_items
                      : 1;
-            n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].is_of_either_type;
+            n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].is_of_either_type ? 2 : 0;
         }
     }
     return n;
@@ -435,6 +435,20 @@ static bool refuse_output(struct lowering *lowering, const struct scope *scope, 
                                             : lowering_fail(lowering, reason);
 }
 
+/* What is looked at behind all ops, beside what slots are left with. */
+static bool keep_beside(struct lowering *lowering, mdf_lowered_id id)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    struct mdf_value *kept = lowering_keep_value(lowering);
+
+    if (kept == NULL) {
+        return false;
+    }
+    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = kept, .id = id};
+    lowering->facts[id].n_outputs++;
+    return true;
+}
+
 /* A slot that gets a value of either type. C source has no such thing, nor is it known what the slot begins with the next time.
  */
 static bool add_other(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
@@ -442,10 +456,8 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
 {
     struct mdf_lowered *lowered = lowering->lowered;
     const struct fact *fact = &lowering->facts[binding->id];
-    struct mdf_value *truth = lowering_keep_value(lowering);
 
-    if (truth == NULL || lowering->is_for_source || request->leaves_out || binding->is_input ||
-        fact->is_strong == MDF_LOWERED_NONE || !lowering_is_constant(lowering, fact->narrow)) {
+    if (lowering->is_for_source || request->leaves_out || binding->is_input || fact->is_strong == MDF_LOWERED_NONE) {
         return refuse_output(lowering, scope, binding, MDF_REFUSED_NOT_ONE_TYPE);
     }
     lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
@@ -453,10 +465,9 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
                                                                          .has_other = true,
                                                                          .is_strong = fact->is_strong,
                                                                          .other = fact->narrow};
-    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = truth, .id = fact->is_strong};
     lowering->facts[binding->id].n_outputs++;
-    lowering->facts[fact->is_strong].n_outputs++;
-    return true;
+    return keep_beside(lowering, fact->is_strong) &&
+           (lowering_is_constant(lowering, fact->narrow) || keep_beside(lowering, fact->narrow));
 }
 
 /* A value that is an array of numbers. */

@@ -358,7 +358,7 @@ struct mdf_lowered_output {
     mdf_lowered_id item;
     bool is_either; /* for source: it may be only as strong as `weaker` (enum mdf_strength), and not as its form is */
     uint8_t weaker;
-    bool has_other; /* where the truth `is_strong` does not hold, the slot gets the constant `other`, a scalar of another type */
+    bool has_other; /* where the truth `is_strong` does not hold, the slot gets `other`, a scalar of another type */
     mdf_lowered_id is_strong, other;
     size_t index,
         n_items; /* item number `index` of a list of so many, which are outputs one behind the other; n_items 0: it is none */

@@ -36,8 +36,9 @@ struct scalar_output {
     const uint64_t *cell;
     uint64_t word; /* that the slot looks at */
     mdf_lowered_id id;
-    const uint64_t *truth; /* where it does not hold, the slot gets the constant `other`; NULL: there is none */
+    const uint64_t *truth; /* where it does not hold, the slot gets `other_element`, as `other` says; NULL: there is none */
     const struct mdf_value *other;
+    const void *other_element;
 };
 
 enum way {
@@ -203,6 +204,9 @@ static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_low
             if (lowered->outputs[i].has_other) {
                 output->truth = &lowered->cells[lowered->outputs[i].is_strong];
                 output->other = &lowered->values[lowered->outputs[i].other].form;
+                output->other_element = lowered->values[lowered->outputs[i].other].place == MDF_LOWERED_CONSTANT
+                                            ? output->other->data
+                                            : &lowered->cells[lowered->outputs[i].other];
                 ports->n_others++;
             }
         }
@@ -495,7 +499,7 @@ static void put_others(const struct mdf_lowered *lowered, const struct mdf_lower
             take_type(output->slot, is_other ? output->other : &lowered->values[output->id].form);
         }
         if (is_other) {
-            memcpy(&output->word, output->other->data, mdf_dtype_size((mdf_dtype)output->other->dtype));
+            memcpy(&output->word, output->other_element, mdf_dtype_size((mdf_dtype)output->other->dtype));
         }
     }
 }

@@ -96,6 +96,8 @@ Test(lower_numbers, functions_are_no_calls)
                                               "min(x, 1)",
                                               "max(0, x) * 1.5",
                                               "max(0, min(2, x)) * 0.5",
+                                              "max(0, min(2, x))",
+                                              "0 if x < 0 else 1 if x < 1 else x",
                                               "numpy.clip(x, -1, 1)",
                                               "sum([x, n, 0.5]) + max([x, 0.5, -1.0]) - min([n, 3])",
                                               "numpy.var([x, 1.0]) + numpy.dot([x, 0.5], [1.0, 2.0]) + len([x, x])"};
