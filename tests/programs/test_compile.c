@@ -135,6 +135,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/arrays.json --typed --trace -n 2",
         "tests/data/compile/products.json --typed -n 2",
         "tests/data/compile/features.json --typed --trace -n 2",
+        "tests/data/compile/mixed_powers.yaml --typed --trace -n 2",
         "tests/data/compile/top.yaml --typed",
         "tests/data/compile/top_of_windows.yaml --typed -n 3",
         "tests/data/compile/narrow.yaml --typed -n 3",

@@ -7,6 +7,7 @@ import chains
 import deep_nests
 import either
 import grammar
+import hard_numbers
 import modeci_grammar
 import nests
 import onnx_grammar
@@ -17,7 +18,8 @@ import successions
 
 _TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states, bits, ahead)
 FAMILIES = [module.make for module in _TURNS]
-NAMED = {**{module.__name__: module.make for module in _TURNS}, "deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard, "either": either.make}  # the last take no turns of their own
+_OTHERS = {"deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard, "either": either.make, "hard_numbers": hard_numbers.make}  # take no turns of their own
+NAMED = {**{module.__name__: module.make for module in _TURNS}, **_OTHERS}
 _chosen = []
 
 

@@ -45,7 +45,7 @@ def _other(value, k):
         return [_other(x if whole else float(x), k) for x in value]
     if isinstance(value, bool):
         return value != (k % 2 == 1)
-    return value if k == 0 else value + k if isinstance(value, int) else 0.25 - value * k
+    return value if k == 0 else (value + k if value < 1 << 62 else value - k) if isinstance(value, int) else 0.25 - value * k
 
 
 def _array(value):

@@ -89,14 +89,26 @@ void compose_axes(struct composing *composing)
 
 /* ------------------------------------------------------------------ elements */
 
-/* Whether an operand keeps its value in the type of a real result. */
+/* Whether an operator of ONNX takes operands of several types, which count whether or not they are declared. */
+static bool takes_types_as_they_are(const struct composing *composing)
+{
+    return composing->trial->source->signature != NULL;
+}
+
+/* Whether an operand is computed with in the type of a real result, in which it keeps its value. */
 static bool fits_result(const struct composing *composing, size_t i)
 {
     const struct mdf_value *value = composing->trial->effective[i];
+    mdf_dtype dtype = (mdf_dtype)value->dtype;
     double real;
 
-    if (composing->result->dtype != MDF_DTYPE_FLOAT32 || value->dtype != MDF_DTYPE_FLOAT64) {
+    if (composing->result->dtype != MDF_DTYPE_FLOAT32) {
         return true;
+    }
+    if (dtype != MDF_DTYPE_FLOAT64) {
+        return value->length == 1 || !takes_types_as_they_are(composing) ||
+               mdf_promote(MDF_DTYPE_FLOAT32, MDF_STRENGTH_TYPED, dtype, MDF_STRENGTH_TYPED, MDF_DTYPE_FLOAT64) ==
+                   MDF_DTYPE_FLOAT32;
     }
     real = mdf_element_to_double(MDF_DTYPE_FLOAT64, value->data);
     return value->length == 1 && lowering_is_constant(composing->lowering, composing->trial->ids[i]) &&
@@ -139,10 +151,14 @@ static mdf_dtype shared_dtype(const struct composing *composing)
 {
     const struct mdf_value *const *operands = composing->trial->effective;
     mdf_dtype a = composing->trial->n == 2 ? (mdf_dtype)operands[0]->dtype : MDF_DTYPE_NONE, b, shared;
+    bool is_typed;
 
-    if (a == MDF_DTYPE_NONE || composing->result->dtype != a || operands[0]->strength != MDF_STRENGTH_TYPED ||
-        operands[1]->strength != MDF_STRENGTH_TYPED ||
-        (operands[1]->length == 1 && mdf_dtype_kind((mdf_dtype)operands[1]->dtype) != 'f')) {
+    if (a == MDF_DTYPE_NONE || composing->result->dtype != a) {
+        return MDF_DTYPE_NONE;
+    }
+    is_typed = operands[0]->strength == MDF_STRENGTH_TYPED && operands[1]->strength == MDF_STRENGTH_TYPED;
+    if (operands[1]->length == 1 ? !is_typed || mdf_dtype_kind((mdf_dtype)operands[1]->dtype) != 'f'
+                                 : !is_typed && !takes_types_as_they_are(composing)) {
         return MDF_DTYPE_NONE;
     }
     b = (mdf_dtype)operands[1]->dtype;
