@@ -233,7 +233,7 @@ bool random_run_mixed(struct ways *ways, struct trace *trace)
     uint64_t n_steps[N_CALLS] = {0};
     size_t n_calls;
 
-    if (ways->program == NULL || ways->what->n_phases == 0) {
+    if (ways->program == NULL || ways->what->n_phases == 0 || random_is_solved_by_library(ways->what)) {
         return false;
     }
     options.plain = true;

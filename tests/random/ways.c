@@ -459,8 +459,7 @@ static void run_copies(struct copies *copies)
     }
 }
 
-/* A state that a library solves can not be copied. */
-static bool is_solved_by_library(const struct random_case *what)
+bool random_is_solved_by_library(const struct random_case *what)
 {
     return what->method == MDF_METHOD_CVODE_ADAMS || what->method == MDF_METHOD_CVODE_BDF;
 }
@@ -473,7 +472,7 @@ static bool run_copied(struct ways *ways, struct trace *trace)
     struct trace other;
     mdf_error error = {0};
 
-    if (ways->program == NULL || is_solved_by_library(ways->what)) {
+    if (ways->program == NULL || random_is_solved_by_library(ways->what)) {
         return false;
     }
     mdf_memory_init(&memory, NULL, 0);

@@ -35,6 +35,9 @@ extern const struct random_way random_ways[];
 /* The method of the case, and the bounds of all ways: an endless model ends alike by each. */
 mdf_options random_options(const struct random_case *what);
 
+/* A state that a library solves can not be copied. */
+bool random_is_solved_by_library(const struct random_case *what);
+
 /* Sets the inputs of a phase. */
 mdf_status random_set_inputs(const struct random_phase *phase, mdf_state *state, mdf_error *error);
 
