@@ -4,6 +4,7 @@
  * channel a grid of cells: the largest element in each, or the mean or maximum of points sampled in it between elements.
  * Computed in float64. Source: the ONNX operators, all versions. */
 #include "functions/kernel/derivatives.h"
+#include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
 #include <math.h>
@@ -28,7 +29,9 @@ static const struct mdf_setting align_table[] = {
     {"coordinate_transformation_mode", MDF_SETTING_STRING, offsetof(struct roi_settings, coordinates)},
     {NULL, MDF_SETTING_INT, 0}};
 
-/* More points along one axis of a cell can not be meant. */
+#include "functions/image/roi_points_routine.inc"
+
+/* More points along one axis of a cell can not be meant (mdf_roi_axis). */
 enum { MAX_POINTS = 4096 };
 
 struct regions {
@@ -202,26 +205,9 @@ struct sampling {
     bool use_max;
 };
 
-/* The two elements around a coordinate, and the weight of the second; false: too far outside. */
-static bool locate(double at, int64_t size, int64_t *low, int64_t *high, double *weight)
-{
-    if (!(at >= -1 && at <= (double)size) || size == 0) {
-        return false;
-    }
-    at = fmax(at, 0);
-    *low = (int64_t)at;
-    *high = *low + 1;
-    *weight = at - (double)*low;
-    if (*low >= size - 1) {
-        *low = *high = size - 1;
-        *weight = 0;
-    }
-    return true;
-}
-
 /* A point: the elements around it, and their weights. One that is too far outside weighs nothing, and stands for 0. */
 struct point {
-    size_t corners[4]; /* offsets in a plane */
+    int64_t corners[4]; /* offsets in a plane; the first is -1 of one too far outside */
     double weights[4];
 };
 
@@ -230,29 +216,19 @@ enum { SOME_POINTS = 64 };
 
 static struct point find_point(const struct regions *job, double y, double x)
 {
-    int64_t top, bottom, left, right;
-    double down, across;
+    struct point point = {{-1, 0, 0, 0}, {0, 0, 0, 0}};
 
-    if (!locate(y, job->height, &top, &bottom, &down) || !locate(x, job->width, &left, &right, &across)) {
-        return (struct point){{SIZE_MAX, 0, 0, 0}, {0, 0, 0, 0}};
-    }
-    return (struct point){{(size_t)(top * job->width + left), (size_t)(top * job->width + right),
-                           (size_t)(bottom * job->width + left), (size_t)(bottom * job->width + right)},
-                          {(1 - down) * (1 - across), (1 - down) * across, down * (1 - across), down * across}};
-}
-
-static inline double larger(double a, double b)
-{
-    return a > b ? a : b;
+    mdf_roi_corners(job->height, job->width, y, x, point.corners, point.weights);
+    return point;
 }
 
 /* The parts of a point: the four elements around it by weight. One too far outside has none that count. */
 static inline bool find_parts(const struct point *point, const double *plane, double parts[4])
 {
-    for (size_t i = 0; point->corners[0] != SIZE_MAX && i < 4; i++) {
+    for (size_t i = 0; point->corners[0] >= 0 && i < 4; i++) {
         parts[i] = point->weights[i] * plane[point->corners[i]];
     }
-    return point->corners[0] != SIZE_MAX;
+    return point->corners[0] >= 0;
 }
 
 static inline double sum_parts(const struct point *point, const double *plane)
@@ -262,16 +238,11 @@ static inline double sum_parts(const struct point *point, const double *plane)
     return find_parts(point, plane, parts) ? parts[0] + parts[1] + parts[2] + parts[3] : 0;
 }
 
-/* The largest part that is a number. There are no branches but for what is not: which is the larger can not be foreseen. */
 static inline double largest_part(const struct point *point, const double *plane)
 {
     double parts[4];
 
-    if (!find_parts(point, plane, parts)) {
-        return 0;
-    }
-    return isnan(parts[0] + parts[1] + parts[2] + parts[3]) ? fmax(fmax(parts[0], parts[1]), fmax(parts[2], parts[3]))
-                                                            : larger(larger(parts[0], parts[1]), larger(parts[2], parts[3]));
+    return find_parts(point, plane, parts) ? mdf_roi_largest(parts) : 0;
 }
 
 /* Adds points to the cell of every channel, or takes the largest; `y` is that of the first channel. */
@@ -287,16 +258,10 @@ static void add_points(const struct regions *job, const struct point *points, si
             result += sum_parts(&points[i], planes);
         }
         for (size_t i = 0; use_max && i < n; i++) {
-            result = larger(largest_part(&points[i], planes), result);
+            result = mdf_roi_larger(largest_part(&points[i], planes), result);
         }
         *y = result;
     }
-}
-
-/* Where the i-th of n points of a cell lies along an axis. Divided last: whole numbers stay whole, and so within the array. */
-static double place_in(double start, double length, int64_t cell, double i, int64_t n)
-{
-    return start + (double)cell * length + (i + 0.5) * length / (double)n;
 }
 
 static void pool_cell(const struct regions *job, const struct sampling *sampling, const double *planes, int64_t down,
@@ -309,10 +274,10 @@ static void pool_cell(const struct regions *job, const struct sampling *sampling
     for (int64_t first = 0; first == 0 || first < n_points; first += n_some) {
         n_some = n_points - first < SOME_POINTS ? n_points - first : SOME_POINTS;
         for (int64_t k = 0; k < n_some; k++) {
-            double i = (double)((first + k) / n_across), j = (double)((first + k) % n_across);
+            int64_t i = (first + k) / n_across, j = (first + k) % n_across;
 
-            some[k] = find_point(job, place_in(sampling->top, sampling->cell_height, down, i, sampling->points_down),
-                                 place_in(sampling->left, sampling->cell_width, across, j, n_across));
+            some[k] = find_point(job, mdf_roi_place(sampling->top, sampling->cell_height, down, i, sampling->points_down),
+                                 mdf_roi_place(sampling->left, sampling->cell_width, across, j, n_across));
         }
         add_points(job, some, (size_t)n_some, sampling->use_max, first == 0, planes, y);
         n_some = n_some > 0 ? n_some : 1;
@@ -322,51 +287,29 @@ static void pool_cell(const struct regions *job, const struct sampling *sampling
     }
 }
 
-static double at_least(double x, double least)
+static bool is_half_pixel(const struct roi_settings *settings)
 {
-    return x < least ? least : x; /* NaN stays */
+    return settings->coordinates != NULL && strcmp(settings->coordinates, "half_pixel") == 0;
 }
 
-/* The size of a cell, of which the number of points follows: each step in float32, as other engines compute it, unless regions
- * are float64. A region from 0.7 to 2.7 is two elements then, and not a little more, as the numbers that float32 has for these
- * are. */
-static double measure_cell(const struct regions *job, double low, double high, double offset, double least, int64_t n_cells)
+static bool takes_largest(const struct roi_settings *settings)
 {
-    double scale = job->settings->spatial_scale;
-    float first = (float)low * (float)scale - (float)offset, last = (float)high * (float)scale - (float)offset;
-
-    return job->is_float64 ? at_least(high * scale - low * scale, least) / (double)n_cells
-                           : (double)((float)at_least(last - first, least) / (float)n_cells);
-}
-
-/* Points along one axis of a cell: as many as asked for, or else one for each element; false: too many. */
-static bool count_points(int64_t ratio, double cell_size, int64_t *n_points)
-{
-    double wanted = ratio > 0 ? (double)ratio : ceil(cell_size);
-
-    *n_points = wanted > 0 && wanted <= MAX_POINTS ? (int64_t)wanted : 0;
-    return wanted <= MAX_POINTS;
+    return settings->mode != NULL && strcmp(settings->mode, "max") == 0;
 }
 
 /* False: a cell would have too many points. */
 static bool plan_sampling(const struct roi_settings *settings, const struct regions *job, int64_t region,
                           struct sampling *sampling)
 {
-    bool half_pixel = settings->coordinates != NULL && strcmp(settings->coordinates, "half_pixel") == 0;
-    double offset = half_pixel ? 0.5 : 0, scale = settings->spatial_scale;
     const double *roi = job->rois + 4 * region;
-    double least = half_pixel ? -INFINITY : 1;
-    double width = at_least((roi[2] - roi[0]) * scale, least), height = at_least((roi[3] - roi[1]) * scale, least);
+    bool is_half = is_half_pixel(settings), fits;
 
-    sampling->left = roi[0] * scale - offset;
-    sampling->top = roi[1] * scale - offset;
-    sampling->cell_height = height / (double)job->cells_down;
-    sampling->cell_width = width / (double)job->cells_across;
-    sampling->use_max = settings->mode != NULL && strcmp(settings->mode, "max") == 0;
-    height = measure_cell(job, roi[1], roi[3], offset, least, job->cells_down);
-    width = measure_cell(job, roi[0], roi[2], offset, least, job->cells_across);
-    return count_points(settings->sampling_ratio, height, &sampling->points_down) &&
-           count_points(settings->sampling_ratio, width, &sampling->points_across);
+    sampling->use_max = takes_largest(settings);
+    fits = mdf_roi_axis(job->is_float64, is_half, roi[1], roi[3], settings->spatial_scale, job->cells_down,
+                        settings->sampling_ratio, &sampling->top, &sampling->cell_height, &sampling->points_down);
+    return mdf_roi_axis(job->is_float64, is_half, roi[0], roi[2], settings->spatial_scale, job->cells_across,
+                        settings->sampling_ratio, &sampling->left, &sampling->cell_width, &sampling->points_across) &&
+           fits;
 }
 
 static bool check_regions(struct mdf_call *call, const struct regions *job)
@@ -452,6 +395,29 @@ static bool roi_align(struct mdf_call *call)
     return (job.n_channels == 0 || align_regions(call, &job)) && mdf_workspace_end(&workspace);
 }
 
+static bool plan_roi_align(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct roi_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0], *rois = call->inputs[1];
+
+    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || rois->dtype != x->dtype || x->rank != 4 ||
+        rois->rank != 2 || !mdf_routine_room(plan, 11, 1)) {
+        return false;
+    }
+    plan->function = "roi_align";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = mdf_value_shape(rois)[0];
+    memcpy(plan->whole + 1, mdf_value_shape(x), 4 * sizeof *plan->whole);
+    plan->whole[5] = settings->output_height;
+    plan->whole[6] = settings->output_width;
+    plan->whole[7] = settings->sampling_ratio;
+    plan->whole[8] = takes_largest(settings);
+    plan->whole[9] = is_half_pixel(settings);
+    plan->whole[10] = rois->dtype == MDF_DTYPE_FLOAT64;
+    plan->real[0] = settings->spatial_scale;
+    return true;
+}
+
 /* How much the elements of an axis count for each cell: [regions, cells, size]. A point lies between two elements; those of a
  * cell count alike. */
 #define SHARES(name, low, high, cells, size)                                                                                    \
@@ -488,5 +454,6 @@ const struct mdf_operator mdf_operators_roi[] = {
          SHARES("down", "1", "3", "y.shape[2]", "x0.shape[2]"), SHARES("across", "0", "2", "y.shape[3]", "x0.shape[3]"),
          {"result",
           "numpy.matmul(numpy.matmul(numpy.expand_dims(down, 1), planes), gradient.turn(numpy.expand_dims(across, 1), True))",
-          NULL})},
+          NULL}),
+     .routine = MDF_ROUTINE(plan_roi_align, "a region is in no batch, or its cells have too many points")},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -181,6 +181,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/small_types.yaml --typed -n 3",
         "tests/data/compile/images_and_windows.yaml --typed --trace -n 3",
         "tests/data/compile/resize.yaml --typed",
+        "tests/data/compile/rois.yaml --typed -n 2",
         "tests/data/compile/regions.yaml --typed -n 3 --trace --inputs tests/data/compile/regions.json",
         "tests/data/compile/grid.yaml --typed",
         "tests/data/compile/groups_18.yaml --typed",
