@@ -434,6 +434,11 @@ mdf_lowered_id lowering_put_chosen(struct lowering *lowering, const struct chose
 bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields);
 /* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
+/* --- lower_sequence.c: the items of a sequence that are known one by one, as it was made of such or is a constant; NULL without a
+ * refusal: it is another value. The sequence of such, which last: arrays of one type; NONE: they are something else, it is refused. */
+const mdf_lowered_id *lowering_sequence_items(struct lowering *lowering, mdf_lowered_id sequence, size_t *n);
+mdf_lowered_id lowering_add_items(struct lowering *lowering, const mdf_lowered_id *items, size_t n);
+/* --- lower_list.c */
 /* A list of items that are known one by one, which last; of a sequence the items' type. NONE: memory ran out. */
 mdf_lowered_id lowering_add_list(struct lowering *lowering, const mdf_lowered_id *items, size_t n, mdf_dtype dtype);
 /* How many items a list has whose items are known one by one, or constants; 0: it is another value. */

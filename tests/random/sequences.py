@@ -169,7 +169,7 @@ def _ragged(g):
         s = _call(g, "SequenceConstruct", [_array(g, form) for form in forms], type, None, len(forms))
     shown = [s]
     for _ in range(rng.choice([1, 2, 3, 4])):
-        kind, at = rng.choice(["insert", "insert", "erase", "at", "length", "join", "loop"]), rng.randrange(len(forms))
+        kind, at = rng.choice(["insert", "insert", "erase", "at", "length", "join", "loop"] + ["map"] * (g.program.opset >= 17)), rng.randrange(len(forms))
         where = [g.constant("int64", [], [rng.choice([at, at - len(forms)])])]
         if kind == "insert":
             form = list(forms[0])
@@ -188,10 +188,23 @@ def _ragged(g):
         elif kind == "loop":
             s, forms = _ragged_loop(g, s, forms, axis)
             shown.append(s)
+        elif kind == "map":
+            s, forms = _ragged_map(g, s, forms, axis)
+            shown.append(s)
         else:
             whole = forms[0][:axis] + [sum(form[axis] for form in forms)] + forms[0][axis + 1:]
             shown.append(g.call("ConcatFromSequence", [s], [(type, whole)], axis=axis)[0])
     return shown
+
+
+def _ragged_map(g, s, forms, axis):
+    """Each item twice, one behind the other, or less a number."""
+    body, type = onnx_grammar.Graph(g.program, g), g.program.type
+    item, twice = Value(body.fresh(), type, None), g.rng.random() < 0.5
+    made, = body.call("Concat", [item, item], [(type, None)], axis=axis) if twice else body.call("Sub", [item, body.constant(type, [])], [(type, None)])
+    inner = {"initializers": body.initializers, "nodes": body.nodes, "inputs": [onnx_grammar.declared(item)], "outputs": [onnx_grammar.declared(made)]}
+    forms = [form[:axis] + [form[axis] * (1 + twice)] + form[axis + 1:] for form in forms]
+    return _call(g, "SequenceMap", [s], type, None, None, body={"graph": inner}), forms
 
 
 def _ragged_loop(g, s, forms, axis):

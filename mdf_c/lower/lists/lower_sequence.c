@@ -125,6 +125,55 @@ mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id r
     return id;
 }
 
+/* ------------------------------------------------------------------ items that are known one by one */
+
+/* Whether a value can be an item: an array of numbers whose shape is known. */
+static bool is_item(const struct lowering *lowering, mdf_lowered_id item)
+{
+    const struct mdf_value *value = lowering_example(lowering, item);
+
+    return value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && value->rank < MDF_INLINE_RANK &&
+           value->length > 0 && value->dtype != MDF_DTYPE_STRING && !lowering->facts[item].is_open;
+}
+
+mdf_lowered_id lowering_add_items(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (items[i] == MDF_LOWERED_NONE || !is_item(lowering, items[i]) ||
+            lowering_example(lowering, items[i])->dtype != lowering_example(lowering, items[0])->dtype) {
+            lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return lowering_add_list(lowering, items, n, (mdf_dtype)lowering_example(lowering, items[0])->dtype);
+}
+
+const mdf_lowered_id *lowering_sequence_items(struct lowering *lowering, mdf_lowered_id sequence, size_t *n)
+{
+    const struct mdf_value *list = lowering_example(lowering, sequence);
+    mdf_lowered_id *items;
+    size_t i;
+
+    if (list->kind != MDF_KIND_LIST || list->dtype == MDF_DTYPE_NONE || list->dtype == MDF_DTYPE_STRING || list->length == 0) {
+        return NULL;
+    }
+    *n = mdf_value_n_items(list);
+    if (lowering->facts[sequence].items != NULL || !lowering_is_constant(lowering, sequence)) {
+        return lowering->facts[sequence].items;
+    }
+    items = mdf_arena_array(&lowering->scratch, *n, sizeof *items);
+    if (items == NULL) {
+        lowering_out_of_memory(lowering);
+    }
+    for (i = 0; items != NULL && i < *n; i++) {
+        items[i] = lowering_keep_constant(lowering, &mdf_value_items(list)[i]);
+        items = items[i] == MDF_LOWERED_NONE ? NULL : items;
+    }
+    return items;
+}
+
 /* ------------------------------------------------------------------ calls */
 
 /* A call with its sequence, input 0: rows, or items that are known one by one. */
@@ -223,24 +272,16 @@ static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowe
     return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE : lowering_join(call->lowering, there, n_there);
 }
 
-/* Whether a value can be an item: an array of numbers whose shape is known. */
-static bool is_item(const struct sequence_call *call, mdf_lowered_id item)
-{
-    const struct mdf_value *value = lowering_example(call->lowering, item);
-
-    return value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && value->rank < MDF_INLINE_RANK &&
-           value->length > 0 && value->dtype != MDF_DTYPE_STRING && !call->lowering->facts[item].is_open;
-}
-
 /* ... and has the form of the rows, if there are any. */
 static bool fits_rows(const struct sequence_call *call, mdf_lowered_id item)
 {
     const struct mdf_value *value = lowering_example(call->lowering, item);
     const struct mdf_value *rows = call->rows == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, call->rows);
 
-    return is_item(call, item) && (rows == NULL || (value->dtype == rows->dtype && value->rank + 1 == rows->rank &&
-                                                    (value->rank == 0 || memcmp(mdf_value_shape(value), mdf_value_shape(rows) + 1,
-                                                                                value->rank * sizeof(int64_t)) == 0)));
+    return is_item(call->lowering, item) &&
+           (rows == NULL || (value->dtype == rows->dtype && value->rank + 1 == rows->rank &&
+                             (value->rank == 0 ||
+                              memcmp(mdf_value_shape(value), mdf_value_shape(rows) + 1, value->rank * sizeof(int64_t)) == 0)));
 }
 
 /* An item as a row: in the form of the others. */
@@ -257,21 +298,6 @@ static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id 
     memcpy(shape + 1, mdf_value_shape(value), value->rank * sizeof *shape);
     return value->length == 1 ? lowering_copy_with_axis(call->lowering, item)
                               : lowering_reshape(call->lowering, item, shape, value->rank + 1u);
-}
-
-/* The sequence of items that are known one by one: arrays of one type. */
-static mdf_lowered_id add_items(const struct sequence_call *call, const mdf_lowered_id *items, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        if (items[i] == MDF_LOWERED_NONE || !is_item(call, items[i]) ||
-            lowering_example(call->lowering, items[i])->dtype != lowering_example(call->lowering, items[0])->dtype) {
-            lowering_fail(call->lowering, MDF_REFUSED_CHANGING_LIST);
-            return MDF_LOWERED_NONE;
-        }
-    }
-    return lowering_add_list(call->lowering, items, n, (mdf_dtype)lowering_example(call->lowering, items[0])->dtype);
 }
 
 /* Room for items that last. */
@@ -308,7 +334,7 @@ static mdf_lowered_id construct(struct sequence_call *call)
     if (items == NULL || lowering_has_failed(call->lowering)) {
         return MDF_LOWERED_NONE;
     }
-    return n_fitting == n ? lowering_add_sequence(call->lowering, call->rows) : add_items(call, items, n);
+    return n_fitting == n ? lowering_add_sequence(call->lowering, call->rows) : lowering_add_items(call->lowering, items, n);
 }
 
 /* SequenceInsert where items are known one by one, or become so: of rows they are taken out. */
@@ -327,7 +353,7 @@ static mdf_lowered_id insert_item(const struct sequence_call *call, mdf_lowered_
                    : call->items != NULL ? call->items[from]
                                          : lowering_item(call->lowering, call->rows, from);
     }
-    return lowering_has_failed(call->lowering) ? MDF_LOWERED_NONE : add_items(call, items, (size_t)n + 1);
+    return lowering_has_failed(call->lowering) ? MDF_LOWERED_NONE : lowering_add_items(call->lowering, items, (size_t)n + 1);
 }
 
 static mdf_lowered_id insert(const struct sequence_call *call)
@@ -341,7 +367,7 @@ static mdf_lowered_id insert(const struct sequence_call *call)
         return item;
     }
     if (call->items != NULL ||
-        (call->rows != MDF_LOWERED_NONE && count_rows(call) > 0 && is_item(call, item) && !fits_rows(call, item))) {
+        (call->rows != MDF_LOWERED_NONE && count_rows(call) > 0 && is_item(call->lowering, item) && !fits_rows(call, item))) {
         return insert_item(call, item);
     }
     row = make_row(call, item);
@@ -375,7 +401,7 @@ static mdf_lowered_id erase_item(const struct sequence_call *call)
     for (i = 0; i < n - 1; i++) {
         items[i] = call->items[i + (i >= position)];
     }
-    return add_items(call, items, (size_t)n - 1);
+    return lowering_add_items(call->lowering, items, (size_t)n - 1);
 }
 
 static mdf_lowered_id erase(const struct sequence_call *call)
@@ -485,7 +511,7 @@ static mdf_lowered_id split_items(const struct sequence_call *call, mdf_lowered_
         items[i] = items[i] == MDF_LOWERED_NONE ? items[i] : lowering_move_axis(lowering, items[i], 0, axis);
         moved = items[i] == MDF_LOWERED_NONE ? items[i] : moved;
     }
-    return moved == MDF_LOWERED_NONE || first != size ? refuse(call) : add_items(call, items, n);
+    return moved == MDF_LOWERED_NONE || first != size ? refuse(call) : lowering_add_items(call->lowering, items, n);
 }
 
 static mdf_lowered_id split(const struct sequence_call *call)
@@ -687,32 +713,6 @@ static bool is_empty(const struct sequence_call *call, mdf_lowered_id sequence)
            item != MDF_LOWERED_NONE && lowering_example(call->lowering, item)->dtype == list->dtype;
 }
 
-/* The items of a sequence that are known one by one: so they were made, or they are constants. */
-static bool find_items(struct sequence_call *call, mdf_lowered_id sequence)
-{
-    struct lowering *lowering = call->lowering;
-    const struct mdf_value *list = lowering_example(lowering, sequence);
-    mdf_lowered_id *items;
-    size_t i;
-
-    if (list->kind != MDF_KIND_LIST || list->dtype == MDF_DTYPE_NONE || list->dtype == MDF_DTYPE_STRING || list->length == 0) {
-        return false;
-    }
-    call->n_items = mdf_value_n_items(list);
-    call->items = lowering->facts[sequence].items;
-    if (call->items != NULL || !lowering_is_constant(lowering, sequence)) {
-        return call->items != NULL;
-    }
-    call->items = items = make_items(call, call->n_items);
-    for (i = 0; items != NULL && i < call->n_items; i++) {
-        items[i] = lowering_keep_constant(lowering, &mdf_value_items(list)[i]);
-        if (items[i] == MDF_LOWERED_NONE) {
-            return false;
-        }
-    }
-    return items != NULL;
-}
-
 bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     enum mdf_form form = source->operator->form;
@@ -731,7 +731,8 @@ bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, cons
             return true; /* what a loop stacks it may as well lay out so: lower_growth.c */
         }
         call.rows = makes ? id : lowering_find_rows(lowering, id);
-        if (call.rows == MDF_LOWERED_NONE && !makes && !find_items(&call, id) &&
+        call.items = makes || call.rows != MDF_LOWERED_NONE ? NULL : lowering_sequence_items(lowering, id, &call.n_items);
+        if (call.rows == MDF_LOWERED_NONE && !makes && call.items == NULL &&
             !(form == MDF_FORM_SEQUENCE_INSERT && is_empty(&call, id))) {
             return !lowering_has_failed(lowering); /* a list of another kind */
         }

@@ -480,14 +480,93 @@ static bool read_sequences(struct loop *loop, mdf_lowered_id *sequences, size_t 
     return sequences[0] != MDF_LOWERED_NONE || lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
 }
 
+/* Item number `k` of an input, or the input itself where it is no sequence; NONE: it has no such item. */
+static mdf_lowered_id map_input(struct lowering *lowering, mdf_lowered_id input, size_t n, size_t k)
+{
+    size_t n_there = 0;
+    const mdf_lowered_id *items;
+    mdf_lowered_id rows;
+
+    if (lowering_example(lowering, input)->kind != MDF_KIND_LIST) {
+        return input;
+    }
+    rows = lowering_find_rows(lowering, input);
+    items = rows == MDF_LOWERED_NONE ? lowering_sequence_items(lowering, input, &n_there) : NULL;
+    if (items != NULL) {
+        return n_there == n ? items[k] : MDF_LOWERED_NONE;
+    }
+    return rows != MDF_LOWERED_NONE && !lowering->facts[rows].is_open && lowering->facts[rows].growth == NULL &&
+                   mdf_value_shape(lowering_example(lowering, rows))[0] == (int64_t)n
+               ? lowering_item(lowering, rows, k)
+               : MDF_LOWERED_NONE;
+}
+
+/* The body on the items with number `k`, whose results are put down in `results`, n for each output. */
+static bool map_item(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, size_t n, size_t k,
+                     mdf_lowered_id *results)
+{
+    const struct mdf_code *body = scope->code->bodies[source->bodies[0]];
+    struct scope inner = {.code = body, .outer = scope};
+    size_t i;
+
+    for (i = 0; i < source->n_inputs; i++) {
+        mdf_lowered_id input = lowering_value_of(lowering, scope, source->inputs[i]);
+        mdf_lowered_id item = input == MDF_LOWERED_NONE ? input : map_input(lowering, input, n, k);
+
+        if (item == MDF_LOWERED_NONE || !lowering_bind(lowering, &inner, body->formals[i], item)) {
+            return lowering_fail(lowering, MDF_REFUSED_SCAN_LENGTHS);
+        }
+    }
+    if (!lowering_run_inside(lowering, &inner)) {
+        return false;
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        results[i * n + k] = lowering_value_of(lowering, &inner, body->yields[i]);
+    }
+    return !lowering_has_failed(lowering);
+}
+
+/* Items that are known one by one have a run each. */
+static bool map_items(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, size_t n)
+{
+    const struct mdf_code *body = scope->code->bodies[source->bodies[0]];
+    mdf_lowered_id *results = mdf_arena_array(&lowering->scratch, n * source->n_outputs, sizeof *results);
+    size_t k, i;
+
+    if (results == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    if (body->program != NULL || body->n_formals != source->n_inputs || body->n_yields < source->n_outputs ||
+        n > MOST_WRITTEN_OUT) {
+        return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
+    }
+    for (k = 0; k < n; k++) {
+        if (!map_item(lowering, scope, source, n, k, results)) {
+            return false;
+        }
+    }
+    for (i = 0; i < source->n_outputs; i++) {
+        if (source->outputs[i] != MDF_NO_OPERAND &&
+            !lowering_bind(lowering, scope, source->outputs[i], lowering_add_items(lowering, results + i * n, n))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool lowering_map(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
+    mdf_lowered_id first = source->n_inputs > 0 ? lowering_value_of(lowering, scope, source->inputs[0]) : MDF_LOWERED_NONE;
     mdf_lowered_id *sequences = mdf_arena_array(&lowering->scratch, source->n_inputs, sizeof *sequences);
     size_t length, i;
 
     if (sequences == NULL) {
         return lowering_out_of_memory(lowering);
+    }
+    if (first != MDF_LOWERED_NONE && lowering_find_rows(lowering, first) == MDF_LOWERED_NONE &&
+        lowering_sequence_items(lowering, first, &length) != NULL) {
+        return map_items(lowering, scope, source, length);
     }
     if (source->n_inputs == 0 || !loop_read_initial(&loop, 0, 0) || !read_sequences(&loop, sequences, &length) ||
         !loop_begin(&loop, 0) || !begin_rows(&loop, source->n_inputs)) {

@@ -444,11 +444,12 @@ def containers():
                node("SequenceErase", ["more", "k0"], ["fewer"]), node("ConcatFromSequence", ["fewer"], ["joined"], axis=0),
                node("SplitToSequence", ["y", "cuts"], ["parts"], axis=1), node("SequenceAt", ["parts", "last"], ["part_last"]),
                node("SequenceEmpty", [], ["none"], dtype=T.FLOAT), node("Loop", ["k3", "", "none"], ["grown"], body=longer),
-               node("ConcatFromSequence", ["grown"], ["all"], axis=0), node("SequenceLength", ["grown"], ["n"])]
+               node("SequenceMap", ["grown"], ["mapped"], body=graph([node("Neg", ["item"], ["less"])], [value("item")], [value("less")])),
+               node("ConcatFromSequence", ["mapped"], ["all"], axis=0), node("SequenceLength", ["grown"], ["n"])]
     A, B = np.arange(10, dtype=np.float32).reshape(2, 5), np.arange(15, dtype=np.float32).reshape(3, 5) - 7
     runs("sequences_of_unequal_arrays", model(unequal, [value("x", shape=[2, 5]), value("y", shape=[3, 5])],
                                               [value("joined"), value("part_last"), value("all"), value("n", T.INT64)], wholes),
-         ({"x": A, "y": B}, {"joined": np.concatenate([A.cumsum(0), B]), "part_last": B[:, 2:], "all": np.concatenate([B[:1], B[:2], B]), "n": np.int64(3)}))
+         ({"x": A, "y": B}, {"joined": np.concatenate([A.cumsum(0), B]), "part_last": B[:, 2:], "all": -np.concatenate([B[:1], B[:2], B]), "n": np.int64(3)}))
     runs("loop_pieces", model([node("Loop", ["m", "", "first"], ["k_last", "y"], body=stacked)], asked, [value("y")], numbers), *pieces)
     runs("loop_listed_pieces",
          model([node("SequenceEmpty", [], ["e"]), node("Loop", ["", "yes", "first", "e"], ["k_last", "l"], body=listed),
