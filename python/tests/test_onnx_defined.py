@@ -70,6 +70,8 @@ CASES = [
     *[("MatMulNBits", [normal(2, 40), whole(0, 255, 6, 3, 2 * bits), normal(6, 3), *zeros], {"K": 40, "N": 6, "bits": bits, "block_size": 16}, 1)
       for bits in (4, 8) for zeros in ([], [whole(0, 255, 6, (3 * bits + 7) // 8)])],
     ("MatMulNBits", [normal(1, 2, 32), whole(0, 255, 6, 2, 8), normal(12), None, None, normal(6)], {"K": 32, "N": 6, "bits": 4, "block_size": 16}, 1),
+    *[("GatherBlockQuantized", [whole(0, 255, 9, 4 * bits), whole(0, 9, 2, 3, dtype=np.int64), normal(9, 2), *zeros], {"bits": bits, "block_size": 16}, 1)
+      for bits in (4, 8) for zeros in ([], [whole(0, 255, 9, bits // 4)])],
     ("SkipLayerNormalization", [normal(2, 3, 8), normal(2, 3, 8, seed=1), normal(8), normal(8, seed=1)], {}, 1),
     ("SkipLayerNormalization", [normal(2, 3, 8), normal(1, 3, 8, seed=1), normal(8), None, normal(8, seed=2)], {"epsilon": 1e-5}, (0, 3)),
     ("SkipSimplifiedLayerNormalization", [normal(2, 3, 8), normal(2, 3, 8, seed=1), normal(8)], {}, (0, 3)),
