@@ -81,6 +81,27 @@ BODY(annealing)
     }
 }
 
+BODY(metropolis)
+{
+    float x = *(const float *)in[0], worth = *(const float *)in[1];
+    int64_t n = *(const int64_t *)in[2];
+    IN(float, noise, 3);
+    IN(float, u, 4);
+
+    for (int t = 0; t < 20000; t++) {
+        float there = x + noise[t] * 0.5f, worth_there = there * there * -0.5f + cosf(there * 3);
+
+        if (logf(u[t]) < worth_there - worth) {
+            x = there;
+            worth = worth_there;
+            n++;
+        }
+    }
+    *(float *)out[0] = x;
+    *(float *)out[1] = worth;
+    *(int64_t *)out[2] = n;
+}
+
 BODY(particle_filter)
 {
     enum { N = 64 };
@@ -375,6 +396,43 @@ BODY(jacobi)
                 int at = i * N + j;
 
                 u[at] = (old[at - N] + old[at + N] + old[at - 1] + old[at + 1]) * 0.25f;
+            }
+        }
+    }
+}
+
+static void set_in_border(const float *restrict x, float edged[34][34])
+{
+    for (int i = 0; i < 34; i++) {
+        const float *row = x + (i + 31) % 32 * 32;
+
+        memcpy(edged[i] + 1, row, 32 * sizeof *row);
+        edged[i][0] = row[31];
+        edged[i][33] = row[0];
+    }
+}
+
+static inline float spread(float edged[34][34], int i, int j)
+{
+    return edged[i][j + 1] + edged[i + 2][j + 1] + edged[i + 1][j] + edged[i + 1][j + 2] - edged[i + 1][j + 1] * 4;
+}
+
+BODY(reaction)
+{
+    int64_t n = *(const int64_t *)in[0];
+    float *restrict u = out[0], *restrict v = out[1], a[34][34], b[34][34];
+
+    memcpy(u, in[1], 32 * 32 * sizeof *u);
+    memcpy(v, in[2], 32 * 32 * sizeof *v);
+    for (int64_t t = 0; t < n; t++) {
+        set_in_border(u, a);
+        set_in_border(v, b);
+        for (int i = 0; i < 32; i++) {
+            for (int j = 0; j < 32; j++) {
+                float x = a[i + 1][j + 1], y = b[i + 1][j + 1], both = x * y * y;
+
+                u[i * 32 + j] = x + spread(a, i, j) * 0.16f - both + (1 - x) * 0.035f;
+                v[i * 32 + j] = y + spread(b, i, j) * 0.08f + both - y * 0.1f;
             }
         }
     }
@@ -837,6 +895,22 @@ BODY(checksum)
 static inline uint32_t turned(uint32_t x, int by)
 {
     return x << by | x >> (32 - by);
+}
+
+BODY(bit_count)
+{
+    int64_t n = *(const int64_t *)in[0];
+    IN(uint64_t, words, 1);
+
+    for (int t = 0; t < 50000; t++) {
+        uint64_t x = words[t];
+
+        x -= x >> 1 & UINT64_C(0x5555555555555555);
+        x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+        x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+        n += (int64_t)(x * UINT64_C(0x0101010101010101) >> 56);
+    }
+    *(int64_t *)out[0] = n;
 }
 
 /* Four rounds, and the keys behind them. */

@@ -58,6 +58,21 @@ def annealing(m):
 
 
 @body
+def metropolis(m):
+    """A walk whose steps are accepted by what a function says of where they lead, and how often."""
+    def step(x, worth, n, noise, u):
+        there = x + noise * 0.5
+        worth_there = there * there * -0.5 + m.Cos(there * 3.0)
+        accepted = m.Log(u) < worth_there - worth
+        return m.Where(accepted, there, x), m.Where(accepted, worth_there, worth), n + accepted.to("int64")
+
+    t = 20_000
+    m.output(*m.scan(step, [m.input("x", zeros()), m.input("worth", np.float32(1)), m.input("n", np.array(0))],
+                     [m.input("noise", normal(t)), m.input("u", uniform(t))]))
+    return t
+
+
+@body
 def particle_filter(m):
     """64 particles are moved, weighed by a measurement, and drawn anew in even steps of the weights' sum."""
     def step(x, y, noise, u):
@@ -280,6 +295,22 @@ def jacobi(m):
 
     m.output(m.loop(m.input("n", 200), step, m.input("u", uniform(34, 34))))
     return 200
+
+
+@body
+def reaction(m):
+    """Two fields of 32 by 32 that react and diffuse (Gray and Scott), on a torus by Pad."""
+    def spread(x):
+        edged = m.Pad(x, np.array([1, 1, 1, 1]), mode="wrap")
+        return edged[:-2, 1:-1] + edged[2:, 1:-1] + edged[1:-1, :-2] + edged[1:-1, 2:] - x * 4.0
+
+    def step(i, u, v):
+        both = u * v * v
+        fed = (m.constant(1.0, "float32") - u) * 0.035
+        return u + spread(u) * 0.16 - both + fed, v + spread(v) * 0.08 + both - v * 0.1
+
+    m.output(*m.loop(m.input("n", 100), step, m.input("u", uniform(32, 32)), m.input("v", uniform(32, 32) * np.float32(0.3))))
+    return 100
 
 
 @body
@@ -519,6 +550,26 @@ def checksum(m):
 
     t = 10_000
     m.output(m.scan(step, [m.input("sum", np.uint32(0xFFFFFFFF))], [m.input("bytes", whole(256, t).astype("uint8"))]))
+    return t
+
+
+@body
+def bit_count(m):
+    """How many bits are set in words of 64."""
+    def step(n, x):
+        def number(value):
+            return m.constant(np.array(value, "uint64"), "uint64")
+
+        def shifted(x, by):
+            return m.BitShift(x, number(by), direction="RIGHT")
+
+        x = x - m.BitwiseAnd(shifted(x, 1), number(0x5555555555555555))
+        x = m.BitwiseAnd(x, number(0x3333333333333333)) + m.BitwiseAnd(shifted(x, 2), number(0x3333333333333333))
+        x = m.BitwiseAnd(x + shifted(x, 4), number(0x0F0F0F0F0F0F0F0F))
+        return n + shifted(x * number(0x0101010101010101), 56).to("int64")
+
+    t = 50_000
+    m.output(m.scan(step, [m.input("n", np.array(0))], [m.input("x", RANDOM.integers(0, 2 ** 63, t).astype("uint64"))]))
     return t
 
 
