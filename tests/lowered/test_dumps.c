@@ -225,7 +225,9 @@ Test(dumps, fields_in_a_border_are_one_nest)
     const char *text = dump_whole("tests/data/dumps/reaction.yaml");
 
     expect_same_ways("tests/data/dumps/reaction.yaml", true);
-    cr_expect(strstr(text, "nest over 10, 10 ") != NULL && strstr(text, "padded") == NULL, "%s", text);
+    cr_expect((strstr(text, "nest over 10, 10 ") != NULL && strstr(text, "padded") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64),
+              "%s", text);
 }
 
 /* Two numbers that were float32 are added in float32 where their sum is rounded to it, and in float64 where a mean is. */
