@@ -61,13 +61,15 @@ static bool has_operands(const struct trial *trial)
     return element == NULL || element->n_operands == trial->n;
 }
 
-/* Whether a function that is real for whole numbers, too, has got such: it takes them as reals. A power may be whole, which hangs
- * on the numbers. */
+/* Whether a function that is real for whole numbers, too, has got such: it takes them as reals. What has whole results but for some
+ * numbers, as powers and magnitudes have, is none. */
 static bool is_of_reals(const struct trial *trial)
 {
     const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
+    const struct mdf_element_form *form = element == NULL ? NULL : mdf_element_form(element, MDF_DTYPE_INT64);
 
-    return element != NULL && element != MDF_ELEMENT(power) && mdf_dtype_kind((mdf_dtype)trial->results[0].dtype) == 'f' &&
+    return element != NULL && (form == NULL || form->refused == NULL) &&
+           mdf_dtype_kind((mdf_dtype)trial->results[0].dtype) == 'f' &&
            lowering_rule(trial->source->operator, trial->source->settings, MDF_DTYPE_INT64, false) == MDF_LOWERED_ELEMENTS;
 }
 

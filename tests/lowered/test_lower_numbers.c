@@ -122,6 +122,8 @@ Test(lower_numbers, what_is_refused_and_what_is_large)
         "max(0, min(2, x))",
         "max(n, 2.5)",
                                               "max([n, 2.5])",
+                                              "abs(-9223372036854775808 if n < 12 else n)",
+                                              "2 ** (n - 12)",
                                               "[x, 0.5] * 2",
                                               "[x] + [n]",
                                               "[x, 0.5] == [0.5, x]",
