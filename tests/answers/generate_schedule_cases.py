@@ -3,7 +3,7 @@
 
     pip install graph-scheduler==1.2.2
     python3 tests/answers/generate_schedule_cases.py                 write the cases
-    python3 tests/answers/generate_schedule_cases.py --compare N     run N other random cases through build/mdf-run and compare
+    python3 tests/answers/generate_schedule_cases.py --compare N     run N other random cases, and N where time is exact, through build/mdf-run and compare: graph-scheduler takes about 0.12 s for each of them
 
 A case: {"name", "nodes", "edges", "conditions", "finished", "n_calls", "calls"}. Each node has one letter and counts its runs in a parameter n; an edge
 "A>B" carries the count. A node in `finished` has an output port is_finished that holds from that run on; another is finished once it has run in the
