@@ -56,9 +56,9 @@ struct machine {
     enum kernel kernel;
     size_t n_rows, n_features, n_vectors, n_classes, n_sums;
     double gamma, offset, degree;
-    const char *blocks; /* the vectors as svm_sums.h has them; NULL: they are taken as they lie */
-    double *kernels;    /* of the row with each vector */
-    double *sums;       /* of pairs of classes; or of classes, where there are no vectors */
+    const float *blocks; /* the vectors as svm_sums.h has them; NULL: they are taken as they lie */
+    double *kernels;     /* of the row with each vector */
+    double *sums;        /* of pairs of classes; or of classes, where there are no vectors */
     double *votes;
     double *coupling; /* room for three square matrices' worth of probabilities */
 };
@@ -89,30 +89,29 @@ static bool lay_out(struct mdf_workspace *workspace, struct machine *machine)
     struct mdf_value *kept = mdf_workspace_value(workspace);
     size_t n_blocks = mdf_svm_count_blocks(machine->n_vectors), n_bytes;
     struct mdf_lines_source source;
-    bool is_distance = machine->kernel == KERNEL_RBF, is_there, *fits;
+    bool is_there, *fits;
     char *bytes;
 
     if (kept == NULL) {
         return false;
     }
     if (machine->n_vectors < FEW_VECTORS || mdf_svm_block_sums_for(false) == NULL ||
-        !mdf_lines_count(n_blocks * MDF_SVM_BLOCK, machine->n_features, is_distance ? sizeof(float) : sizeof(double), &n_bytes)) {
+        !mdf_lines_count(n_blocks * MDF_SVM_BLOCK, machine->n_features, sizeof(float), &n_bytes)) {
         return true;
     }
     memset(&source, 0, sizeof source);
     source.elements = machine->settings->support_vectors.items;
     source.n = machine->n_vectors;
     source.k = machine->n_features;
-    source.parts = is_distance;
     bytes = mdf_lines_keep(workspace->call, kept, true, n_bytes + MDF_LINE_BYTES, &source, &is_there);
     if (bytes == NULL) {
         return false;
     }
     fits = (bool *)(void *)(bytes + n_bytes);
     if (!is_there) {
-        *fits = mdf_svm_lay_out(is_distance, machine->n_vectors, machine->n_features, source.elements, bytes);
+        *fits = mdf_svm_lay_out(machine->n_vectors, machine->n_features, source.elements, (float *)(void *)bytes);
     }
-    machine->blocks = *fits ? bytes : NULL;
+    machine->blocks = *fits ? (const float *)(const void *)bytes : NULL;
     return true;
 }
 
@@ -135,7 +134,7 @@ static void find_arguments(const struct machine *machine, const double *paramete
 }
 
 /* The kernels of a row with `n` vectors that are laid out at `blocks`, at most VECTORS_PER_LOOK. */
-static void find_kernels_of_blocks(const struct machine *machine, const double *row, const char *blocks, size_t n, size_t step,
+static void find_kernels_of_blocks(const struct machine *machine, const double *row, const float *blocks, size_t n, size_t step,
                                    double *kernels)
 {
     const double parameters[] = {machine->gamma, machine->offset, machine->degree};
@@ -143,12 +142,11 @@ static void find_kernels_of_blocks(const struct machine *machine, const double *
     mdf_svm_block_sums add = mdf_svm_block_sums_for(is_distance);
     mdf_loop function =
         mdf_vector_math()->loops[is_distance ? MDF_VECTORS_exponential_FLOAT32 : MDF_VECTORS_tangent_hyperbolic_FLOAT32];
-    size_t row_bytes = machine->n_features * (is_distance ? sizeof(float) : sizeof(double));
     float numbers[VECTORS_PER_LOOK];
     double sums[MDF_SVM_BLOCK];
 
     for (size_t first = 0; first < n; first += MDF_SVM_BLOCK) {
-        add(machine->n_features, row, blocks + first * row_bytes, sums);
+        add(machine->n_features, row, blocks + first * machine->n_features, sums);
         find_arguments(machine, parameters, sums, numbers + first);
     }
     if (is_distance || machine->kernel == KERNEL_SIGMOID) {
@@ -164,13 +162,13 @@ static void find_kernels(const struct machine *machine, const double *row, size_
 {
     const double parameters[] = {machine->gamma, machine->offset, machine->degree};
     const double *vectors = machine->settings->support_vectors.items;
-    size_t row_bytes = machine->n_features * (machine->kernel == KERNEL_RBF ? sizeof(float) : sizeof(double)), n;
+    size_t n;
     double some[VECTORS_PER_LOOK];
 
     for (size_t first = 0; first < machine->n_vectors && !mdf_should_stop(machine->context); first += n) {
         n = machine->n_vectors - first < VECTORS_PER_LOOK ? machine->n_vectors - first : VECTORS_PER_LOOK;
         if (machine->blocks != NULL) {
-            find_kernels_of_blocks(machine, row, machine->blocks + first * row_bytes, n, step, kernels + first * step);
+            find_kernels_of_blocks(machine, row, machine->blocks + first * machine->n_features, n, step, kernels + first * step);
             continue;
         }
         mdf_svm_kernels((int64_t)machine->kernel, parameters, row, vectors + first * machine->n_features, (int64_t)n,

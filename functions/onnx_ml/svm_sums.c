@@ -1,6 +1,5 @@
 /* svm_sums.c - see svm_sums.h. Each lane is a vector's sum. A step of a distance is three operations of float32, which a
- * difference, a product and a sum in float64 that are rounded to float32 are too; one of a scalar product adds in float64, where
- * the product of two numbers of float32 is exact, and rounds that sum. */
+ * difference, a product and a sum in float64 that are rounded to float32 are too; one of a scalar product is fused. */
 #include "functions/onnx_ml/svm_sums.h"
 
 #include "mdf_c/base/processor.h"
@@ -8,12 +7,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-enum { FLOATS = 8, DOUBLES = 4 };
+enum { FLOATS = 8 };
 
-__attribute__((target("avx2"))) static void add_distances(size_t n, const double *row, const void *vectors,
+__attribute__((target("avx2"))) static void add_distances(size_t n, const double *row, const float *block,
                                                           double sums[MDF_SVM_BLOCK])
 {
-    const float *block = vectors;
     __m256 totals[MDF_SVM_BLOCK / FLOATS];
     float narrow[MDF_SVM_BLOCK];
 
@@ -38,27 +36,28 @@ __attribute__((target("avx2"))) static void add_distances(size_t n, const double
     }
 }
 
-__attribute__((target("avx2,fma"))) static void add_products(size_t n, const double *row, const void *vectors,
+__attribute__((target("avx2,fma"))) static void add_products(size_t n, const double *row, const float *block,
                                                              double sums[MDF_SVM_BLOCK])
 {
-    const double *block = vectors;
-    __m256d totals[MDF_SVM_BLOCK / DOUBLES];
+    __m256 totals[MDF_SVM_BLOCK / FLOATS];
+    float narrow[MDF_SVM_BLOCK];
 
-    for (int v = 0; v < MDF_SVM_BLOCK / DOUBLES; v++) {
-        totals[v] = _mm256_setzero_pd();
+    for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
+        totals[v] = _mm256_setzero_ps();
     }
     for (size_t i = 0; i < n; i++, block += MDF_SVM_BLOCK) {
-        __m256d x = _mm256_set1_pd(row[i]);
+        __m256 x = _mm256_set1_ps((float)row[i]);
 
-#pragma GCC unroll 8
-        for (int v = 0; v < MDF_SVM_BLOCK / DOUBLES; v++) {
-            __m256d sum = _mm256_fmadd_pd(x, _mm256_loadu_pd(block + v * DOUBLES), totals[v]);
-
-            totals[v] = _mm256_cvtps_pd(_mm256_cvtpd_ps(sum));
+#pragma GCC unroll 4
+        for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
+            totals[v] = _mm256_fmadd_ps(x, _mm256_loadu_ps(block + v * FLOATS), totals[v]);
         }
     }
-    for (int v = 0; v < MDF_SVM_BLOCK / DOUBLES; v++) {
-        _mm256_storeu_pd(sums + v * DOUBLES, totals[v]);
+    for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
+        _mm256_storeu_ps(narrow + v * FLOATS, totals[v]);
+    }
+    for (int k = 0; k < MDF_SVM_BLOCK; k++) {
+        sums[k] = (double)narrow[k];
     }
 }
 
@@ -79,7 +78,7 @@ size_t mdf_svm_count_blocks(size_t n_vectors)
     return (n_vectors + MDF_SVM_BLOCK - 1) / MDF_SVM_BLOCK;
 }
 
-bool mdf_svm_lay_out(bool is_distance, size_t n_vectors, size_t n, const double *vectors, void *blocks)
+bool mdf_svm_lay_out(size_t n_vectors, size_t n, const double *vectors, float *blocks)
 {
     for (size_t k = 0; k < mdf_svm_count_blocks(n_vectors) * MDF_SVM_BLOCK; k++) {
         size_t to = k / MDF_SVM_BLOCK * MDF_SVM_BLOCK * n + k % MDF_SVM_BLOCK;
@@ -90,11 +89,7 @@ bool mdf_svm_lay_out(bool is_distance, size_t n_vectors, size_t n, const double 
             if ((double)(float)number != number) {
                 return false;
             }
-            if (is_distance) {
-                ((float *)blocks)[to] = (float)number;
-            } else {
-                ((double *)blocks)[to] = number;
-            }
+            blocks[to] = (float)number;
         }
     }
     return true;

@@ -8,9 +8,8 @@
 
 enum { MDF_SVM_BLOCK = 32 };
 
-/* row: n numbers of float32; block: [n][MDF_SVM_BLOCK], of float32 for distances, of float64 for scalar products, which are not
- * converted then. */
-typedef void (*mdf_svm_block_sums)(size_t n, const double *row, const void *block, double sums[MDF_SVM_BLOCK]);
+/* row: n numbers of float32; block: [n][MDF_SVM_BLOCK]. */
+typedef void (*mdf_svm_block_sums)(size_t n, const double *row, const float *block, double sums[MDF_SVM_BLOCK]);
 
 /* Of scalar products, or of distances; NULL where the processor has no vectors for it. */
 mdf_svm_block_sums mdf_svm_block_sums_for(bool is_distance);
@@ -18,6 +17,6 @@ mdf_svm_block_sums mdf_svm_block_sums_for(bool is_distance);
 /* Whole blocks for so many vectors, whose last one is filled up with zeros. */
 size_t mdf_svm_count_blocks(size_t n_vectors);
 /* Lays `n_vectors` rows of n numbers out as blocks; false: one of them is none of float32. */
-bool mdf_svm_lay_out(bool is_distance, size_t n_vectors, size_t n, const double *vectors, void *blocks);
+bool mdf_svm_lay_out(size_t n_vectors, size_t n, const double *vectors, float *blocks);
 
 #endif

@@ -27,9 +27,8 @@ static bool is_same(double x, double y)
 static void check_blocks(bool is_distance, size_t n_vectors, size_t n, bool is_wild)
 {
     double vectors[MOST_VECTORS * MOST_FEATURES], row[MOST_FEATURES], sums[MDF_SVM_BLOCK];
-    double blocks[(MOST_VECTORS + MDF_SVM_BLOCK) * MOST_FEATURES];
+    float blocks[(MOST_VECTORS + MDF_SVM_BLOCK) * MOST_FEATURES];
     mdf_svm_block_sums add = mdf_svm_block_sums_for(is_distance);
-    size_t row_bytes = n * (is_distance ? sizeof(float) : sizeof(double));
 
     for (size_t i = 0; i < n_vectors * n; i++) {
         double number = pick_number(is_wild);
@@ -39,12 +38,12 @@ static void check_blocks(bool is_distance, size_t n_vectors, size_t n, bool is_w
     for (size_t i = 0; i < n; i++) {
         row[i] = pick_number(is_wild);
     }
-    cr_assert(mdf_svm_lay_out(is_distance, n_vectors, n, vectors, blocks));
+    cr_assert(mdf_svm_lay_out(n_vectors, n, vectors, blocks));
     for (size_t k = 0; add != NULL && k < n_vectors; k++) {
         double wanted = 0;
 
         if (k % MDF_SVM_BLOCK == 0) {
-            add(n, row, (const char *)blocks + k * row_bytes, sums);
+            add(n, row, blocks + k * n, sums);
         }
         for (size_t i = 0; i < n; i++) {
             wanted = mdf_svm_step_of(is_distance, wanted, row[i], vectors[k * n + i]);
@@ -67,11 +66,11 @@ Test(svm, sums_in_vectors_are_those_of_each_vector)
 /* Numbers that are none of float32, or are no numbers, are left to the plain way. */
 Test(svm, numbers_of_float64_are_not_laid_out)
 {
-    double blocks[2 * MDF_SVM_BLOCK];
+    float blocks[2 * MDF_SVM_BLOCK];
 
-    cr_expect(mdf_svm_lay_out(false, 1, 2, (const double[2]){0.5, 3}, blocks));
-    cr_expect_not(mdf_svm_lay_out(false, 1, 2, (const double[2]){0.5, 0.1}, blocks));
-    cr_expect_not(mdf_svm_lay_out(true, 1, 2, (const double[2]){NAN, 1}, blocks));
+    cr_expect(mdf_svm_lay_out(1, 2, (const double[2]){0.5, 3}, blocks));
+    cr_expect_not(mdf_svm_lay_out(1, 2, (const double[2]){0.5, 0.1}, blocks));
+    cr_expect_not(mdf_svm_lay_out(1, 2, (const double[2]){NAN, 1}, blocks));
 }
 
 /* Rows are regressed several at a time, kernels of a row in blocks: each is what it is alone. */
