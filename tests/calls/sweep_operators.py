@@ -465,7 +465,7 @@ def check(mdf_run, what, call):
         path = os.path.join(folder, "model.onnx")
         with open(path, "wb") as f:
             f.write(model.SerializeToString())
-        results, fault = run_once(mdf_run, path, model.graph, call.given())
+        results, fault = run_once([mdf_run], path, model.graph, call.given())
     if fault and "exit status 1:" in fault and any(re.search(pattern, what) for pattern, _ in IMPOSSIBLE):
         return "impossible", what
     if fault:
