@@ -61,8 +61,8 @@ static bool has_operands(const struct trial *trial)
     return element == NULL || element->n_operands == trial->n;
 }
 
-/* Whether a function that is real for whole numbers, too, has got such: it takes them as reals. What has whole results but for some
- * numbers, as powers and magnitudes have, is none. */
+/* Whether a function that is real for whole numbers, too, has got such: it takes them as reals. What has whole results but for
+ * some numbers, as powers and magnitudes have, is none. */
 static bool is_of_reals(const struct trial *trial)
 {
     const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
