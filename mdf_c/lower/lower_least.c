@@ -35,8 +35,11 @@ static mdf_lowered_id compare(struct lowering *lowering, mdf_lowered_id a, mdf_l
     bool are_whole =
         lowering_example(lowering, a)->dtype == MDF_DTYPE_INT64 && lowering_example(lowering, b)->dtype == MDF_DTYPE_INT64;
 
-    return are_whole ? mdf_term_compute(lowering, MDF_LOWERED_LESS, false, a, b)
-                     : mdf_term_compute(lowering, MDF_LOWERED_LESS, true, as_real(lowering, a), as_real(lowering, b));
+    if (!are_whole) {
+        a = as_real(lowering, a);
+        b = as_real(lowering, b);
+    }
+    return mdf_term_compute(lowering, MDF_LOWERED_LESS, !are_whole, a, b);
 }
 
 /* Of two numbers of one form, the better one. */

@@ -85,18 +85,21 @@ static bool is_of_truths(const struct trial *trial)
 /* Whether a whole number, which has become a real, is that still: it lies between -2^53 and 2^53. */
 static mdf_lowered_id is_exact(struct lowering *lowering, mdf_lowered_id real)
 {
+    mdf_lowered_id square;
+
     if (lowering_is_constant(lowering, real)) {
         return mdf_term_truth(lowering, fabs(*(const double *)lowering_example(lowering, real)->data) < 0x1p53);
     }
-    return mdf_term_compute(lowering, MDF_LOWERED_LESS, true, mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY, true, real, real),
-                            mdf_term_real(lowering, 0x1p106));
+    square = mdf_term_compute(lowering, MDF_LOWERED_MULTIPLY, true, real, real);
+    return mdf_term_compute(lowering, MDF_LOWERED_LESS, true, square, mdf_term_real(lowering, 0x1p106));
 }
 
 /* A quotient of Python's whole numbers is rounded once: as one of reals that are these; by others it is left to the kernel, as
  * one by zero is. */
 static bool guard_quotient(struct lowering *lowering, struct mdf_lowered_op *op)
 {
-    mdf_lowered_id are_exact = mdf_term_and(lowering, is_exact(lowering, op->in[0]), is_exact(lowering, op->in[1]));
+    mdf_lowered_id first = is_exact(lowering, op->in[0]), second = is_exact(lowering, op->in[1]),
+                   are_exact = mdf_term_and(lowering, first, second);
 
     op->in[1] = mdf_term_choose(lowering, are_exact, op->in[1], mdf_term_real(lowering, 0));
     return op->in[1] != MDF_LOWERED_NONE;

@@ -1,6 +1,7 @@
 /* test_lower_product.c - recurrent nets as Scan bodies: products that are prepared, and those that are computed ahead for many
  * steps, give the bits that the instructions give as they stand; also where memory is refused. */
 #include "mdf_c/base/text.h"
+#include "mdf_c/machine/emit.h"
 #include "mdf_c/run/state.h"
 #include "mdf_c/run/whole/whole.h"
 #include "mdf_c/values/values.h"
@@ -374,7 +375,7 @@ Test(lower_product, what_is_computed_ahead_is_folded)
     cr_expect_eq(n_bytes[0], 19 * 16 * sizeof(double));
     cr_expect(n_bytes[0] == n_bytes[1] && memcmp(elements[0], elements[1], n_bytes[0]) == 0);
     mdf_explain(engines[0].state, explained, sizeof explained);
-    cr_expect_null(strstr(explained, "because"), "%s", explained);
+    cr_expect(strstr(explained, "because") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", explained);
     engine_end(&engines[0]);
     engine_end(&engines[1]);
 }
