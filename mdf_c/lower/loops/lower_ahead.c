@@ -394,6 +394,8 @@ static void add_sum(struct ahead *ahead, const struct mdf_lowered_state *state)
     in[1] = draft->has_failed ? 0
                               : draft_fold(draft, MDF_NEST_SUM, load_number(ahead, sum->in[sum->in[0] == state->parameter]), 1,
                                            &ahead->axis, 1);
+    /* What is added may be what the state begins with: a fold goes through that along its axis. */
+    draft->has_failed = draft->has_failed || draft->steps[in[0]].axes != 0;
     if (!draft->has_failed) {
         in[0] = apply(ahead, sum, (mdf_dtype)draft->steps[in[0]].step.dtype, in);
         draft_store_elements(ahead->lowering, draft, in[0], &view, 0, NULL, NULL);
