@@ -118,8 +118,9 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
             return lowering_out_of_memory(lowering);
         }
     }
-    branches->merges = mdf_arena_array(&lowering->lowered->arena, (LOWERING_MERGES + 2 * LOWERING_MOST_CHOSEN_PUTS) * source->n_outputs,
-                                       sizeof *branches->merges);
+    branches->merges =
+        mdf_arena_array(&lowering->lowered->arena, (LOWERING_MERGES + 2 * LOWERING_MOST_CHOSEN_PUTS) * source->n_outputs,
+                        sizeof *branches->merges);
     if (branches->merges == NULL || chosen == NULL) {
         return lowering_out_of_memory(lowering);
     }

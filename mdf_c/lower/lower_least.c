@@ -59,23 +59,24 @@ static mdf_lowered_id choose_better(struct lowering *lowering, mdf_lowered_id co
 static mdf_lowered_id take_better(struct lowering *lowering, mdf_lowered_id best, mdf_lowered_id next, bool is_least)
 {
     struct mdf_arena *arena = &lowering->lowered->arena;
-    struct mdf_lowered_if *branches = mdf_arena_allocate(arena, sizeof *branches);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE};
+    struct mdf_lowered_if *branches;
     mdf_lowered_id condition = compare(lowering, is_least ? next : best, is_least ? best : next), id;
 
-    if (branches == NULL || (branches->merges = mdf_arena_array(arena, LOWERING_MERGES, sizeof *branches->merges)) == NULL) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
     if (condition == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }
     if (mdf_value_has_form_of(lowering_example(lowering, best), lowering_example(lowering, next)) &&
-        lowering_example(lowering, best)->strength == lowering_example(lowering, next)->strength &&
         !lowering_is_either(lowering, best) && !lowering_is_either(lowering, next)) {
         return choose_better(lowering, condition, best, next, is_least);
     }
+    branches = mdf_arena_allocate(arena, sizeof *branches);
+    if (branches == NULL || (branches->merges = mdf_arena_array(arena, LOWERING_MERGES, sizeof *branches->merges)) == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
     branches->condition = condition;
+    op.of.branches = branches;
     id = lowering_merge(lowering, branches, next, best);
     return id != MDF_LOWERED_NONE && lowering_add_op(lowering, lowering->region, &op) ? id : MDF_LOWERED_NONE;
 }

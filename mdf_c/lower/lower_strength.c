@@ -207,8 +207,7 @@ static mdf_lowered_id merge_narrow(struct lowering *lowering, struct mdf_lowered
     return id;
 }
 
-/* A value of either type: the wider side's where it is taken, else the other one's, which is known before. NONE where it is none
- * of these. */
+/* A value of either type: the wider side's where it is taken, else the other one's. NONE where it is none of these. */
 static mdf_lowered_id merge_types(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
                                   mdf_lowered_id otherwise)
 {

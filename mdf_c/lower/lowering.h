@@ -88,8 +88,10 @@ struct fact {
     bool is_either;
     uint8_t weaker;
     mdf_lowered_id is_strong;
-    bool is_of_either_type; /* where it is the weaker one, it is `narrow`, of another type, mostly a constant, which the value has */
-    mdf_lowered_id narrow;  /* too, converted without loss */
+    /* Where it is the weaker one, it is `narrow`, of another type, mostly a constant; the value has that, too, converted without
+     * loss. */
+    bool is_of_either_type;
+    mdf_lowered_id narrow;
     bool is_number;         /* of a loop's runs, which is `most` at most */
     int64_t most;
     struct mdf_lowered_loop *loop; /* of a number, whose body is being lowered; NULL: of none */

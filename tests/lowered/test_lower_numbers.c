@@ -82,6 +82,14 @@ static void compare(const char *expression, bool is_lowered)
     engine_end(&fast);
 }
 
+static void compare_all(const char *const *expressions, size_t n, bool are_lowered)
+{
+    mdf_memory_init(&memory, NULL, 0);
+    for (size_t i = 0; i < n; i++) {
+        compare(expressions[i], are_lowered);
+    }
+}
+
 Test(lower_numbers, functions_are_no_calls)
 {
     static const char *const expressions[] = {"n / 7 + 2 / (n * n + 1)",
@@ -104,10 +112,7 @@ Test(lower_numbers, functions_are_no_calls)
                                               "sum([x, n, 0.5]) + max([x, 0.5, -1.0]) - min([n, 3])",
                                               "numpy.var([x, 1.0]) + numpy.dot([x, 0.5], [1.0, 2.0]) + len([x, x])"};
 
-    mdf_memory_init(&memory, NULL, 0);
-    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
-        compare(expressions[i], true);
-    }
+    compare_all(expressions, sizeof expressions / sizeof *expressions, true);
 }
 
 /* What has no result in some steps, or one that the fast way does not have: quotients of what float64 does not hold. */
@@ -132,8 +137,5 @@ Test(lower_numbers, what_is_refused_and_what_is_large)
         "any([x > 0, n > 3])",
         "numpy.max([n, x])"};
 
-    mdf_memory_init(&memory, NULL, 0);
-    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
-        compare(expressions[i], false);
-    }
+    compare_all(expressions, sizeof expressions / sizeof *expressions, false);
 }

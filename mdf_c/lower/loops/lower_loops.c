@@ -586,7 +586,7 @@ static bool may_become(const struct mdf_value *state, const struct mdf_value *ne
            (!keeps_shape || has_shape);
 }
 
-/* Whether a state that is a sequence becomes one whose items are known one by one; *rows: it was one of rows. */
+/* Whether a state that is a sequence becomes one whose items are known one by one. */
 static bool becomes_items(struct loop *loop, size_t i, mdf_lowered_id id)
 {
     const struct mdf_value *state = lowering_example(loop->lowering, loop->initial[i]);
