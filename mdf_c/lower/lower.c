@@ -255,14 +255,12 @@ static bool is_list_output(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct mdf_value *list = lowering_example(lowering, id);
 
-    return lowering->facts[id].list != NULL || lowering->facts[id].is_sequence ||
+    return lowering->facts[id].is_sequence ||
            (list->kind == MDF_KIND_LIST && list->length == 0 && lowering_is_constant(lowering, id));
 }
 
 static struct mdf_lowered_output list_output(struct lowering *lowering, struct mdf_value *slot, mdf_lowered_id id)
 {
-    const struct stacked_list *list = lowering->facts[id].list;
-
     if (lowering->facts[id].is_sequence) {
         mdf_lowered_id rows = lowering->facts[id].rows;
         /* Its form counts: that of any item. */
@@ -271,8 +269,7 @@ static struct mdf_lowered_output list_output(struct lowering *lowering, struct m
         lowering->facts[rows].n_outputs++;
         return (struct mdf_lowered_output){.slot = slot, .id = rows, .is_list = true, .item = item};
     }
-    return list == NULL ? (struct mdf_lowered_output){.slot = slot, .id = id}
-                        : (struct mdf_lowered_output){.slot = slot, .id = list->stack, .is_list = true, .item = list->item};
+    return (struct mdf_lowered_output){.slot = slot, .id = id};
 }
 
 /* How many outputs there are: a list has one for each item, a value of either type one more. */

@@ -24,8 +24,8 @@ bool lowering_is_plain(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct fact *fact = &lowering->facts[id];
 
-    return lowering_is_constant(lowering, id) || (fact->growth == NULL && fact->list == NULL && fact->items == NULL &&
-                                                  !fact->is_sequence && !fact->is_open && fact->other.kind == MDF_KIND_NONE);
+    return lowering_is_constant(lowering, id) || (fact->growth == NULL && fact->items == NULL && !fact->is_sequence &&
+                                                  !fact->is_open && fact->other.kind == MDF_KIND_NONE);
 }
 
 static uint8_t weakest(const struct lowering *lowering, mdf_lowered_id id)

@@ -56,14 +56,6 @@ struct seen_state {
     struct mdf_lowered_call *calls[2];
 };
 
-/* What a list is that a loop made in that way: a stack of its items. No op may read the list. */
-struct stacked_list {
-    struct mdf_lowered_loop *loop;
-    mdf_lowered_id stack, item;
-    bool is_joined; /* its items lie one behind the other along their own first axis, not along a new one */
-    bool is_read;
-};
-
 struct fact {
     struct mdf_value example;
     struct lowering_view view;
@@ -78,7 +70,6 @@ struct fact {
     bool is_passed_on;           /* an input that nothing looks at (lower_passed_on.c) */
     bool is_mapped;              /* the stack of a loop that has become a NEST (lower_mapped.c) */
     const struct growth *growth; /* NULL: it is none */
-    struct stacked_list *list;   /* NULL: it is none */
     const mdf_lowered_id *items; /* of a list whose items are known one by one, n_items of them; NULL: it is none */
     size_t n_items;
     bool is_sequence; /* a list whose items are the rows of the array `rows` (lower_sequence.c) */
@@ -110,7 +101,7 @@ struct lowering {
     size_t capacity;    /* of values and facts */
     struct region *region;
     size_t n_either;                              /* values of either strength that there have been */
-    size_t n_growing, n_lists;                    /* states of loops around; values that are a struct stacked_list */
+    size_t n_growing;                             /* states of loops around */
     size_t n_loop_tries;                          /* loops that were lowered once more, in another way */
     bool is_for_source;                           /* as in struct mdf_lowering_request */
     const struct mdf_lowering_request *request;   /* NULL: it is of another kind */
@@ -345,8 +336,7 @@ bool lowering_run_others(struct lowering *lowering, const struct trial *trial, s
 bool lowering_note_others(struct lowering *lowering, struct scope *scope, const struct trial *trial,
                           struct other_results *others);
 
-/* --- lower_growth.c: a call that puts something behind a state that grows, or reads a list that was one; *taken: one of its
- * operands is such a value. */
+/* --- lower_growth.c: a call that puts something behind a state that grows; *taken: one of its operands is such a state. */
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* What a state that grows along its first axis is with an item, of length 1 along it, behind it; NONE on failure. */
 mdf_lowered_id lowering_append_row(struct lowering *lowering, mdf_lowered_id state, mdf_lowered_id item);

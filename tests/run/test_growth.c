@@ -591,6 +591,51 @@ Test(growth, a_list_and_a_stack_of_its_items)
     engine_end(&engine);
 }
 
+/* What a loop made into a sequence is read in every way, first joined along an axis behind the items, then counted, then one of
+ * them taken: it is lowered, also where the loop runs more often than before, or once. */
+Test(growth, a_list_is_a_sequence_behind_the_loop)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"17\", \"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {\"n\": "
+        "{\"default_value\": "
+        "2}}, \"functions\": {\"q\": {\"function\": \"onnx::SequenceEmpty\", \"args\": {\"dtype\": 1}}, \"l\": {\"function\": "
+        "\"onnx::Loop\", \"args\": {\"M\": \"n\", \"v_initial\": \"[q]\", \"body\": \"b\"}}, \"j\": {\"function\": "
+        "\"onnx::ConcatFromSequence\", \"args\": {\"input_sequence\": \"l\", \"axis\": 1, \"new_axis\": 1}}, \"c\": "
+        "{\"function\": "
+        "\"onnx::SequenceLength\", \"args\": {\"input_sequence\": \"l\"}}, \"a\": {\"function\": \"onnx::SequenceAt\", \"args\": "
+        "{\"input_sequence\": \"l\", \"position\": -1}}}, \"output_ports\": {\"joined\": {\"value\": \"j\"}, \"count\": "
+        "{\"value\": "
+        "\"c\"}, \"last\": {\"value\": \"a\"}}}}}, \"b\": {\"metadata\": {\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": "
+        "[\"c\", "
+        "\"t\"]}, \"nodes\": {\"B\": {\"input_ports\": {\"i\": {}, \"c\": {}, \"s\": {}}, \"functions\": {\"r\": {\"function\": "
+        "\"onnx::Cast\", \"args\": {\"input\": \"i\", \"to\": 1}}, \"k\": {\"function\": \"onnx::Expand\", \"args\": {\"input\": "
+        "\"r\", \"shape\": [2]}}, " INSERT("t", "s", "k") "}, \"output_ports\": {\"t\": {\"value\": \"t\"}}}}}}}}";
+    static const struct {
+        const char *n, *results;
+    } cases[] = {
+        {"2", "joined [[0.0, 1.0], [0.0, 1.0]]; count 2; last [1.0, 1.0]"},
+        {"2", "joined [[0.0, 1.0], [0.0, 1.0]]; count 2; last [1.0, 1.0]"},
+        {"3", "joined [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]; count 3; last [2.0, 2.0]"},
+        {"4", "joined [[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]]; count 4; last [3.0, 3.0]"},
+        {"1", "joined [[0.0], [0.0]]; count 1; last [0.0, 0.0]"},
+        {"3", "joined [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]; count 3; last [2.0, 2.0]"},
+        {"2", "joined [[0.0, 1.0], [0.0, 1.0]]; count 2; last [1.0, 1.0]"},
+    };
+    struct engine engine;
+    char text[1024];
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert_eq(mdf_set_input_json(engine.state, "n", cases[i].n, &engine.error), MDF_OK, "%s", engine.error.message);
+        cr_assert_eq(engine_evaluate(&engine, 1), MDF_OK, "%s", engine.error.message);
+        write_results(engine.program, engine.state, text, sizeof text);
+        cr_expect_str_eq(text, cases[i].results, "evaluation %zu", i);
+    }
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect(strstr(text, "graph 'g': lowered") != NULL, "%s", text);
+    engine_end(&engine);
+}
+
 /* An array of one number that a lowered Scan gives lies in its form until somebody takes it: a Loop goes on with it while the
  * form is made anew, for another length of what it adds up. */
 Test(growth, a_state_outlives_the_form_that_made_it)

@@ -201,10 +201,10 @@ static bool are_small(const struct outer_loop *outer)
         const struct mdf_lowered_value *value = &lowering->lowered->values[i];
         size_t most = outer->is_whole[i] ? SIZE_MAX : outer->is_inside[i] ? MOST_INSIDE : MOST_ELEMENTS;
 
-        if ((outer->is_made[i] && (value->is_list || lowering->facts[i].growth != NULL || lowering->facts[i].list != NULL)) ||
-            (outer->varies[i] && (value->open_axes != 0 || value->form.length > most || value->form.length == 0 ||
-                                   value->form.rank + 2u > MDF_INLINE_RANK ||
-                                   !mdf_machine_has_vectors((mdf_dtype)value->form.dtype)))) {
+        if ((outer->is_made[i] && (value->is_list || lowering->facts[i].growth != NULL)) ||
+            (outer->varies[i] &&
+             (value->open_axes != 0 || value->form.length > most || value->form.length == 0 ||
+              value->form.rank + 2u > MDF_INLINE_RANK || !mdf_machine_has_vectors((mdf_dtype)value->form.dtype)))) {
             return false;
         }
     }

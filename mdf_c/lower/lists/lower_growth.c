@@ -1,6 +1,6 @@
 /* lower_growth.c - states of a Loop that only grow: each run puts something behind them, and nothing else in the body looks at
  * them. Such a state becomes a stack (struct mdf_lowered_stack), which nobody copies to make it longer: an array behind what it
- * begins with, a list as the array of its items, for ConcatFromSequence behind the loop. See lower_loops.h. */
+ * begins with, a list as the array of its items: behind the loop it is a sequence (lower_sequence.c). See lower_loops.h. */
 #include "mdf_c/lower/loops/lower_loops.h"
 #include "mdf_c/lower/terms.h"
 
@@ -131,102 +131,25 @@ static bool append_call(struct lowering *lowering, struct scope *scope, const st
                                       : lowering_bind(lowering, scope, source->outputs[0], result);
 }
 
-/* ------------------------------------------------------------------ lists behind the loop */
-
-/* The first two axes become one. */
-static void join_axes(struct mdf_value *value)
-{
-    if (value->kind == MDF_KIND_TENSOR) {
-        int64_t n = value->shape.sizes[0];
-
-        value->rank--;
-        memmove(value->shape.sizes, value->shape.sizes + 1, value->rank * sizeof *value->shape.sizes);
-        value->shape.sizes[0] *= n;
-    }
-}
-
-/* The items one behind the other, in a stack whose form is not known to anybody else. */
-static bool join_items(struct lowering *lowering, struct stacked_list *list)
-{
-    struct mdf_lowered_stack *stack = list->loop->stacks;
-    struct mdf_value whole = lowering->lowered->values[list->stack].form, none = {0};
-    static const uint64_t nothing = 0;
-    int64_t shape[MDF_INLINE_RANK];
-
-    while (stack->stack != list->stack) {
-        stack++;
-    }
-    join_axes(&whole);
-    memcpy(shape, whole.shape.sizes, whole.rank * sizeof *shape);
-    shape[0] = 0;
-    mdf_value_borrow_tensor(lowering->memory, &none, (mdf_dtype)whole.dtype, (enum mdf_strength)whole.strength, whole.rank, shape,
-                            &nothing);
-    stack->initial = lowering_add_constant(lowering, &none, true);
-    if (stack->initial == MDF_LOWERED_NONE) {
-        return false;
-    }
-    stack->appends = true;
-    lowering->lowered->values[list->stack].form = whole;
-    join_axes(&lowering->facts[list->stack].example);
-    join_axes(&lowering->facts[list->stack].other);
-    list->is_joined = true;
-    return true;
-}
-
-/* ConcatFromSequence of all items. NONE without a refusal: of another axis than can be had. */
-static mdf_lowered_id join_list(struct lowering *lowering, const struct mdf_code_call *source, struct stacked_list *list)
-{
-    const int64_t *new_axis = mdf_code_setting(source, "new_axis");
-    bool joins = new_axis == NULL || *new_axis != 1;
-    size_t rank = lowering_example(lowering, list->stack)->rank - (joins && !list->is_joined), axis;
-
-    axis = lowering_axis(source, rank, 0);
-    if (rank == 0 || (list->is_read && joins != list->is_joined)) {
-        return MDF_LOWERED_NONE;
-    }
-    list->is_read = true;
-    if (!joins && axis > 0 && axis < rank && !lowering->facts[list->stack].is_open) {
-        return lowering_move_axis(lowering, list->stack, 0, axis);
-    }
-    return axis == 0 && (!joins || list->is_joined || join_items(lowering, list)) ? list->stack : MDF_LOWERED_NONE;
-}
-
-static bool list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
-{
-    mdf_lowered_id id = lowering_any_value_of(lowering, scope, source->inputs[0]), result = MDF_LOWERED_NONE;
-    struct stacked_list *list = lowering->facts[id].list;
-
-    if (source->operator->element == MDF_ELEMENT(kept)) {
-        result = id;
-    } else if (source->operator->form == MDF_FORM_SEQUENCE_JOIN) {
-        result = join_list(lowering, source, list);
-    }
-    return result == MDF_LOWERED_NONE
-               ? lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL)
-               : lowering_bind(lowering, scope, source->outputs[0], result);
-}
-
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     mdf_lowered_id first = MDF_LOWERED_NONE;
     size_t i;
 
-    for (i = 0; lowering->n_growing + lowering->n_lists > 0 && i < source->n_inputs; i++) {
+    for (i = 0; lowering->n_growing > 0 && i < source->n_inputs; i++) {
         mdf_lowered_id id =
             source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_any_value_of(lowering, scope, source->inputs[i]);
-        const struct fact *fact = id == MDF_LOWERED_NONE ? NULL : &lowering->facts[id];
 
-        if (fact == NULL || (fact->growth == NULL && fact->list == NULL)) {
+        if (id == MDF_LOWERED_NONE || lowering->facts[id].growth == NULL) {
             continue;
         }
-        if (i > 0 && (fact->list != NULL || lowering_example(lowering, id)->kind == MDF_KIND_LIST)) {
+        if (i > 0 && lowering_example(lowering, id)->kind == MDF_KIND_LIST) {
             return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
         }
         first = i == 0 ? id : first;
     }
     *taken = first != MDF_LOWERED_NONE;
-    return !*taken || (lowering->facts[first].growth != NULL ? append_call(lowering, scope, source, taken)
-                                                             : list_call(lowering, scope, source));
+    return !*taken || append_call(lowering, scope, source, taken);
 }
 
 /* ------------------------------------------------------------------ states */
@@ -287,16 +210,11 @@ bool loop_add_growing_state(struct loop *loop, size_t i, size_t formal)
     return lowering_bind(lowering, &loop->inner, loop->body->formals[formal], loop_show_state(loop, i, id));
 }
 
-/* The list of what an item is in each run. */
-static bool append_list(struct loop *loop, size_t i, mdf_lowered_id item)
+/* The sequence of what an item is in each run. */
+static bool append_items(struct loop *loop, size_t i, mdf_lowered_id item)
 {
     struct lowering *lowering = loop->lowering;
-    struct stacked_list *list = mdf_arena_allocate(&lowering->scratch, sizeof *list);
-    mdf_lowered_id id;
 
-    if (list == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
     if (loop->result->n_runs == 1 && lowering_example(lowering, item)->length == 1) {
         /* An array of one element, which ops on scalars can not read. */
         return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
@@ -304,14 +222,8 @@ static bool append_list(struct loop *loop, size_t i, mdf_lowered_id item)
     if (!loop_add_stack(loop, item, i, false)) {
         return false;
     }
-    *list = (struct stacked_list){.loop = loop->result, .stack = loop->results[i], .item = item};
-    id = loop->results[i] = lowering_add_placeholder(lowering, lowering_example(lowering, loop->initial[i]));
-    if (id == MDF_LOWERED_NONE) {
-        return false;
-    }
-    lowering->facts[id].list = list;
-    lowering->n_lists++;
-    return true;
+    loop->results[i] = lowering_add_sequence(lowering, loop->results[i]);
+    return loop->results[i] != MDF_LOWERED_NONE;
 }
 
 /* The calls that look at the state look at its stack, the last one. */
@@ -338,7 +250,7 @@ bool loop_append_state(struct loop *loop, size_t i)
         return lowering_fail(lowering, MDF_REFUSED_CHANGING_STATE);
     }
     if (lowering_example(lowering, loop->initial[i])->kind == MDF_KIND_LIST) {
-        return append_list(loop, i, growth->item);
+        return append_items(loop, i, growth->item);
     }
     if (growth->seen != NULL) {
         lowering_forget_looks(growth->seen);

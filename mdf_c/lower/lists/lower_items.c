@@ -8,16 +8,19 @@
 
 enum { VERSION = 13 };
 
-/* Settings of an operator that has none but `axis`, or `perm`. */
+/* Settings of an operator that has none but `axis`, `perm`, or those of Shape, for the size of that axis alone. */
 static const void *make_settings(struct lowering *lowering, const struct mdf_operator *operator, int64_t axis,
                                  const struct mdf_ints *permutation)
 {
     char *settings = mdf_arena_allocate(&lowering->lowered->arena, operator->settings_size);
     const struct mdf_setting *setting = operator->settings;
+    int64_t end = axis + 1;
 
     for (; settings != NULL && setting != NULL && setting->name != NULL; setting++) {
-        if (strcmp(setting->name, "axis") == 0) {
+        if (strcmp(setting->name, "axis") == 0 || strcmp(setting->name, "start") == 0) {
             memcpy(settings + setting->offset, &axis, sizeof axis);
+        } else if (strcmp(setting->name, "end") == 0) {
+            memcpy(settings + setting->offset, &end, sizeof end);
         } else if (permutation != NULL && strcmp(setting->name, "perm") == 0) {
             memcpy(settings + setting->offset, permutation, sizeof *permutation);
         }
@@ -139,7 +142,7 @@ mdf_lowered_id lowering_move_axis(struct lowering *lowering, mdf_lowered_id arra
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    if (from == to || lowering_example(lowering, array)->length == 1) {
+    if (from == to || (lowering_example(lowering, array)->length == 1 && !lowering->facts[array].is_open)) {
         return array;
     }
     for (d = 0; d < rank; d++) {

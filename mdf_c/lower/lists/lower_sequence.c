@@ -50,10 +50,6 @@ mdf_lowered_id lowering_find_rows(struct lowering *lowering, mdf_lowered_id sequ
     if (fact->is_sequence) {
         return fact->rows;
     }
-    if (fact->list != NULL && !fact->list->is_joined) {
-        fact->list->is_read = true;
-        return fact->list->stack;
-    }
     return lowering_example(lowering, sequence)->kind == MDF_KIND_LIST && lowering_is_constant(lowering, sequence)
                ? keep_rows(lowering, sequence)
                : MDF_LOWERED_NONE;
@@ -557,7 +553,7 @@ static mdf_lowered_id join(const struct sequence_call *call)
     int64_t shape[MDF_INLINE_RANK];
     mdf_lowered_id moved;
 
-    if (rank == 0 || axis >= rank || (axis > 0 && count_rows(call) == 0)) {
+    if (rank == 0 || axis >= rank) {
         return refuse(call);
     }
     moved = axis > 0 ? lowering_move_axis(lowering, call->rows, 0, axis) : call->rows;
@@ -727,9 +723,6 @@ bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, cons
     if (id != MDF_LOWERED_NONE && source->operator->element == MDF_ELEMENT(kept)) {
         result = id;
     } else {
-        if (!makes && form == MDF_FORM_SEQUENCE_JOIN && lowering->facts[id].list != NULL) {
-            return true; /* what a loop stacks it may as well lay out so: lower_growth.c */
-        }
         call.rows = makes ? id : lowering_find_rows(lowering, id);
         call.items = makes || call.rows != MDF_LOWERED_NONE ? NULL : lowering_sequence_items(lowering, id, &call.n_items);
         if (call.rows == MDF_LOWERED_NONE && !makes && call.items == NULL &&

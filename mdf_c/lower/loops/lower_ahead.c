@@ -600,19 +600,9 @@ static bool compute_kept(struct ahead *ahead, struct mdf_lowered_region *region,
 /* Whether a loop has a number of runs that is known before, and nobody looks into it. */
 static bool is_plain(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    if (!lowering_is_counted(lowering->lowered, loop) || loop->n_runs == SIZE_MAX || loop->n_runs < 2 ||
-        loop->n_runs > MOST_RUNS || loop->n_padded > 0 || loop->n_lanes > 0 || loop->n_products > 0 ||
-        (loop->limit != 0 && loop->n_runs > loop->limit)) {
-        return false;
-    }
-    for (i = 0; i < lowering->lowered->n_values; i++) {
-        if (lowering->facts[i].list != NULL && lowering->facts[i].list->loop == loop) {
-            return false;
-        }
-    }
-    return true;
+    return lowering_is_counted(lowering->lowered, loop) && loop->n_runs != SIZE_MAX && loop->n_runs >= 2 &&
+           loop->n_runs <= MOST_RUNS && loop->n_padded == 0 && loop->n_lanes == 0 && loop->n_products == 0 &&
+           (loop->limit == 0 || loop->n_runs <= loop->limit);
 }
 
 /* The loop is op number *at of the region, and afterwards. */

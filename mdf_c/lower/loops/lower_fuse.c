@@ -62,20 +62,10 @@ bool lowering_is_counted(const struct mdf_lowered *lowered, const struct mdf_low
     return true;
 }
 
-/* Whether nothing but its bounds and its body says what it does: no condition, no state that grows, no list of its items. */
+/* Whether nothing but its bounds and its body says what it does: no condition, no state that grows. */
 static bool is_plain(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    if (loop == NULL || loop->n_runs < 2 || !lowering_is_counted(lowering->lowered, loop)) {
-        return false;
-    }
-    for (i = 0; i < lowering->lowered->n_values; i++) {
-        if (lowering->facts[i].list != NULL && lowering->facts[i].list->loop == loop) {
-            return false;
-        }
-    }
-    return true;
+    return loop != NULL && loop->n_runs >= 2 && lowering_is_counted(lowering->lowered, loop);
 }
 
 static bool run_equally_often(const struct mdf_lowered_loop *a, const struct mdf_lowered_loop *b)

@@ -122,11 +122,6 @@ bool lowering_is_map(const struct lowering *lowering, const struct mdf_lowered_l
             return false;
         }
     }
-    for (i = 0; i < lowering->lowered->n_values; i++) {
-        if (lowering->facts[i].list != NULL && lowering->facts[i].list->loop == loop) {
-            return false;
-        }
-    }
     return true;
 }
 
