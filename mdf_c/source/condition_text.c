@@ -213,7 +213,7 @@ static struct mdf_source_writer *writer_in(void *context)
     return &((struct mdf_source_program *)context)->writer;
 }
 
-static union mdf_term truth_term(void *context, bool truth)
+static union mdf_term term_truth(void *context, bool truth)
 {
     (void)context;
     return term(truth ? "true" : "false");
@@ -228,27 +228,27 @@ static union mdf_term chain(void *context, union mdf_term a, const char *neutral
     return strcmp(a.text, neutral) == 0 ? b : term(mdf_source_text(writer_in(context), "%s %s %s", a.text, joint, b.text));
 }
 
-static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term term_both(void *context, union mdf_term a, union mdf_term b)
 {
     return chain(context, a, "true", "&&", b);
 }
 
-static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term term_either(void *context, union mdf_term a, union mdf_term b)
 {
     return chain(context, a, "false", "||", b);
 }
 
-static union mdf_term not_term(void *context, union mdf_term a)
+static union mdf_term term_negate(void *context, union mdf_term a)
 {
     return a.text == NULL ? a : term(mdf_source_text(writer_in(context), "!(%s)", a.text));
 }
 
-static union mdf_term enclosed_term(void *context, union mdf_term a)
+static union mdf_term term_enclose(void *context, union mdf_term a)
 {
     return a.text == NULL ? a : term(mdf_source_text(writer_in(context), "(%s)", a.text));
 }
 
-static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+static union mdf_term term_runs(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
 {
     struct mdf_source_writer *writer = writer_in(context);
     const char *text = n == 0 ? "UINT64_C(0)" : "";
@@ -260,7 +260,7 @@ static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const
     return term(n > 1 ? mdf_source_text(writer, "(%s)", text) : text);
 }
 
-static union mdf_term usable_term(void *context, uint32_t index)
+static union mdf_term term_usable(void *context, uint32_t index)
 {
     struct mdf_source_program *program = context;
 
@@ -268,29 +268,29 @@ static union mdf_term usable_term(void *context, uint32_t index)
                                 (unsigned)program->graph->program->schedule->usables[index].dependency, (unsigned)index));
 }
 
-static union mdf_term clock_term(void *context, enum mdf_clock clock)
+static union mdf_term term_clock(void *context, enum mdf_clock clock)
 {
     return term(mdf_source_text(writer_in(context), "s->clocks[%d]", (int)clock));
 }
 
-static union mdf_term spent_term(void *context, uint32_t index)
+static union mdf_term term_spent(void *context, uint32_t index)
 {
     return term(mdf_source_text(writer_in(context), "s->spent[%u]", (unsigned)index));
 }
 
-static union mdf_term compared_term(void *context, union mdf_term number_of, enum mdf_comparison comparison, double n)
+static union mdf_term term_compare(void *context, union mdf_term number_of, enum mdf_comparison comparison, double n)
 {
     return term(compared(context, number_of.text, (uint8_t)comparison, n));
 }
 
-static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
+static union mdf_term term_all_have_run(void *context, enum mdf_count_scope scope)
 {
     struct mdf_source_program *program = context;
 
     return term(mdf_source_text(&program->writer, "s->n_have_run[%d] == %zu", (int)scope, program->graph->program->n_nodes));
 }
 
-static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
+static union mdf_term term_just_ran(void *context, const struct mdf_condition *condition)
 {
     struct mdf_source_program *program = context;
     const char *message =
@@ -302,26 +302,26 @@ static union mdf_term just_ran_term(void *context, const struct mdf_condition *c
                                 complain(program), message, (unsigned)condition->index));
 }
 
-static union mdf_term time_term(void *context, const struct mdf_time_window *window)
+static union mdf_term term_in_window(void *context, const struct mdf_time_window *window)
 {
     return term(express_time(context, window));
 }
 
-static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
+static union mdf_term term_threshold(void *context, const struct mdf_condition *condition)
 {
     const char *text;
 
     return term(express_threshold(context, condition, &text) ? text : NULL);
 }
 
-static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+static union mdf_term term_finished(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
 {
     const char *text;
 
     return term(express_finished(context, condition, watch, &text) ? text : NULL);
 }
 
-static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
+static union mdf_term term_spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
 {
     (void)reached;
     return truth.text == NULL ? truth
@@ -331,23 +331,7 @@ static union mdf_term spend_term(void *context, uint32_t index, union mdf_term r
 
 const char *mdf_source_condition(struct mdf_source_program *program, uint32_t index)
 {
-    static const struct mdf_condition_terms terms = {.truth = truth_term,
-                                                     .both = and_term,
-                                                     .either = or_term,
-                                                     .negate = not_term,
-                                                     .enclose = enclosed_term,
-                                                     .stops_early = true,
-                                                     .runs = runs_term,
-                                                     .usable = usable_term,
-                                                     .clock = clock_term,
-                                                     .spent = spent_term,
-                                                     .compare = compared_term,
-                                                     .all_have_run = all_have_run_term,
-                                                     .just_ran = just_ran_term,
-                                                     .in_window = time_term,
-                                                     .threshold = threshold_term,
-                                                     .finished = finished_term,
-                                                     .spend = spend_term};
+    static const struct mdf_condition_terms terms = {MDF_CONDITION_TERMS(term_), .enclose = term_enclose, .stops_early = true};
 
     return mdf_condition_express(&terms, program, program->graph->program->schedule, index, term("true")).text;
 }

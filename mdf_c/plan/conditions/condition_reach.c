@@ -26,25 +26,25 @@ static union mdf_term may(bool hold, bool fail)
     return (union mdf_term){.may = {hold, fail}};
 }
 
-static union mdf_term may_be(void *context, bool truth)
+static union mdf_term may_truth(void *context, bool truth)
 {
     (void)context;
     return may(truth, !truth);
 }
 
-static union mdf_term both_may(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term may_both(void *context, union mdf_term a, union mdf_term b)
 {
     (void)context;
     return may(a.may.hold && b.may.hold, a.may.fail || b.may.fail);
 }
 
-static union mdf_term either_may(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term may_either(void *context, union mdf_term a, union mdf_term b)
 {
     (void)context;
     return may(a.may.hold || b.may.hold, a.may.fail && b.may.fail);
 }
 
-static union mdf_term negated_may(void *context, union mdf_term a)
+static union mdf_term may_negate(void *context, union mdf_term a)
 {
     (void)context;
     return may(a.may.fail, a.may.hold);
@@ -55,7 +55,7 @@ static union mdf_term may_count(bool counts, bool is_open)
     return (union mdf_term){.number = {counts, is_open}};
 }
 
-static union mdf_term runs_may(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+static union mdf_term may_runs(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
 {
     const struct reach *reach = context;
     bool any = false;
@@ -68,26 +68,26 @@ static union mdf_term runs_may(void *context, enum mdf_count_scope scope, const 
     return may_count(any, false);
 }
 
-static union mdf_term usable_may(void *context, uint32_t usable)
+static union mdf_term may_usable(void *context, uint32_t usable)
 {
     const struct reach *reach = context;
 
     return may_count(reach->may_run[reach->schedule->usables[usable].dependency], false);
 }
 
-static union mdf_term clock_may(void *context, enum mdf_clock clock)
+static union mdf_term may_clock(void *context, enum mdf_clock clock)
 {
     (void)context;
     return may_count(clock != MDF_CLOCK_SEQUENCES, clock != MDF_CLOCK_SEQUENCES);
 }
 
-static union mdf_term spent_may(void *context, uint32_t index)
+static union mdf_term may_spent(void *context, uint32_t index)
 {
     (void)context, (void)index;
     return may_count(true, true);
 }
 
-static union mdf_term compared_may(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+static union mdf_term may_compare(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
 {
     bool holds = mdf_compare_count(0, comparison, n), may_hold = !isnan(n) && n < HUGE_VAL;
 
@@ -103,7 +103,7 @@ static union mdf_term compared_may(void *context, union mdf_term number, enum md
     return may(may_hold, true);
 }
 
-static union mdf_term all_may_have_run(void *context, enum mdf_count_scope scope)
+static union mdf_term may_all_have_run(void *context, enum mdf_count_scope scope)
 {
     const struct reach *reach = context;
 
@@ -111,26 +111,26 @@ static union mdf_term all_may_have_run(void *context, enum mdf_count_scope scope
     return may(memchr(reach->may_run, 0, reach->n_nodes * sizeof *reach->may_run) == NULL, true);
 }
 
-static union mdf_term may_just_have_run(void *context, const struct mdf_condition *condition)
+static union mdf_term may_just_ran(void *context, const struct mdf_condition *condition)
 {
     const struct reach *reach = context;
 
     return may(reach->may_run[condition->index], true);
 }
 
-static union mdf_term time_may(void *context, const struct mdf_time_window *window)
+static union mdf_term may_in_window(void *context, const struct mdf_time_window *window)
 {
     (void)context, (void)window;
     return may(true, true);
 }
 
-static union mdf_term value_may(void *context, const struct mdf_condition *condition)
+static union mdf_term may_threshold(void *context, const struct mdf_condition *condition)
 {
     (void)context, (void)condition;
     return may(true, true);
 }
 
-static union mdf_term may_finish(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+static union mdf_term may_finished(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
 {
     const struct reach *reach = context;
 
@@ -146,22 +146,7 @@ static union mdf_term may_spend(void *context, uint32_t index, union mdf_term re
 
 static bool may_hold(struct reach *reach, uint32_t index)
 {
-    static const struct mdf_condition_terms terms = {.truth = may_be,
-                                                     .both = both_may,
-                                                     .either = either_may,
-                                                     .negate = negated_may,
-                                                     .stops_early = true,
-                                                     .runs = runs_may,
-                                                     .usable = usable_may,
-                                                     .clock = clock_may,
-                                                     .spent = spent_may,
-                                                     .compare = compared_may,
-                                                     .all_have_run = all_may_have_run,
-                                                     .just_ran = may_just_have_run,
-                                                     .in_window = time_may,
-                                                     .threshold = value_may,
-                                                     .finished = may_finish,
-                                                     .spend = may_spend};
+    static const struct mdf_condition_terms terms = {MDF_CONDITION_TERMS(may_), .stops_early = true};
 
     return mdf_condition_express(&terms, reach, reach->schedule, index, may(true, false)).may.hold;
 }

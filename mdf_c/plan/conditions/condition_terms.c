@@ -187,13 +187,18 @@ static union mdf_term read_truth(void *context, bool truth)
     return nothing;
 }
 
-static union mdf_term read_pair(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term read_both(void *context, union mdf_term a, union mdf_term b)
 {
     (void)context, (void)a, (void)b;
     return nothing;
 }
 
-static union mdf_term read_negated(void *context, union mdf_term a)
+static union mdf_term read_either(void *context, union mdf_term a, union mdf_term b)
+{
+    return read_both(context, a, b);
+}
+
+static union mdf_term read_negate(void *context, union mdf_term a)
 {
     (void)context;
     return a;
@@ -227,25 +232,25 @@ static union mdf_term read_spent(void *context, uint32_t index)
     return nothing;
 }
 
-static union mdf_term read_compared(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+static union mdf_term read_compare(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
 {
     (void)context, (void)comparison, (void)n;
     return number;
 }
 
-static union mdf_term read_all_runs(void *context, enum mdf_count_scope scope)
+static union mdf_term read_all_have_run(void *context, enum mdf_count_scope scope)
 {
     tell(context, MDF_READ_ALL_RUNS, (uint8_t)scope, 0);
     return nothing;
 }
 
-static union mdf_term read_last_set(void *context, const struct mdf_condition *condition)
+static union mdf_term read_just_ran(void *context, const struct mdf_condition *condition)
 {
     tell(context, MDF_READ_LAST_SET, 0, condition->index);
     return nothing;
 }
 
-static union mdf_term read_time(void *context, const struct mdf_time_window *window)
+static union mdf_term read_in_window(void *context, const struct mdf_time_window *window)
 {
     (void)window;
     tell(context, MDF_READ_TIME, 0, 0);
@@ -265,7 +270,7 @@ static union mdf_term read_finished(void *context, const struct mdf_condition *c
     return nothing;
 }
 
-static union mdf_term read_spending(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
+static union mdf_term read_spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
 {
     (void)context, (void)index, (void)reached;
     return truth;
@@ -274,22 +279,7 @@ static union mdf_term read_spending(void *context, uint32_t index, union mdf_ter
 void mdf_conditions_read(const struct mdf_schedule *schedule, uint32_t index,
                          void (*read)(void *context, enum mdf_condition_read what, uint8_t scope, size_t index), void *context)
 {
-    static const struct mdf_condition_terms terms = {.truth = read_truth,
-                                                     .both = read_pair,
-                                                     .either = read_pair,
-                                                     .negate = read_negated,
-                                                     .stops_early = true,
-                                                     .runs = read_runs,
-                                                     .usable = read_usable,
-                                                     .clock = read_clock,
-                                                     .spent = read_spent,
-                                                     .compare = read_compared,
-                                                     .all_have_run = read_all_runs,
-                                                     .just_ran = read_last_set,
-                                                     .in_window = read_time,
-                                                     .threshold = read_threshold,
-                                                     .finished = read_finished,
-                                                     .spend = read_spending};
+    static const struct mdf_condition_terms terms = {MDF_CONDITION_TERMS(read_), .stops_early = true};
     struct reader reader = {read, context};
 
     mdf_condition_express(&terms, &reader, schedule, index, nothing);

@@ -44,6 +44,13 @@ struct mdf_condition_terms {
     union mdf_term (*spend)(void *context, uint32_t index, union mdf_term reached, union mdf_term truth);
 };
 
+/* All that a way has to bring, by functions of these names behind `way`. */
+#define MDF_CONDITION_TERMS(way)                                                                                                 \
+    .truth = way##truth, .both = way##both, .either = way##either, .negate = way##negate, .runs = way##runs,                     \
+    .usable = way##usable, .clock = way##clock, .spent = way##spent, .compare = way##compare, .all_have_run = way##all_have_run, \
+    .just_ran = way##just_ran, .in_window = way##in_window, .threshold = way##threshold, .finished = way##finished,              \
+    .spend = way##spend
+
 /* Whether condition number `index` holds; it is asked where `reached`. */
 union mdf_term mdf_condition_express(const struct mdf_condition_terms *terms, void *context, const struct mdf_schedule *schedule,
                                      uint32_t index, union mdf_term reached);

@@ -30,7 +30,7 @@ static union mdf_term tell_either(void *context, union mdf_term a, union mdf_ter
     return number(a.id != 0 || b.id != 0);
 }
 
-static union mdf_term tell_not(void *context, union mdf_term a)
+static union mdf_term tell_negate(void *context, union mdf_term a)
 {
     (void)context;
     return number(a.id == 0);
@@ -65,7 +65,7 @@ static union mdf_term tell_spent(void *context, uint32_t index)
     return number(((const struct mdf_course *)context)->spent[index]);
 }
 
-static union mdf_term tell_compared(void *context, union mdf_term count, enum mdf_comparison comparison, double n)
+static union mdf_term tell_compare(void *context, union mdf_term count, enum mdf_comparison comparison, double n)
 {
     (void)context;
     return number(mdf_compare_count(count.id, comparison, n));
@@ -107,27 +107,13 @@ static union mdf_term tell_finished(void *context, const struct mdf_condition *c
     return tell_threshold(context, condition);
 }
 
-static union mdf_term spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
+static union mdf_term tell_spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
 {
     ((const struct mdf_course *)context)->spent[index] += reached.id != 0 && truth.id != 0;
     return truth;
 }
 
-static const struct mdf_condition_terms terms = {.truth = tell_truth,
-                                                 .both = tell_both,
-                                                 .either = tell_either,
-                                                 .negate = tell_not,
-                                                 .runs = tell_runs,
-                                                 .usable = tell_usable,
-                                                 .clock = tell_clock,
-                                                 .spent = tell_spent,
-                                                 .compare = tell_compared,
-                                                 .all_have_run = tell_all_have_run,
-                                                 .just_ran = tell_just_ran,
-                                                 .in_window = tell_in_window,
-                                                 .threshold = tell_threshold,
-                                                 .finished = tell_finished,
-                                                 .spend = spend};
+static const struct mdf_condition_terms terms = {MDF_CONDITION_TERMS(tell_)};
 
 bool mdf_course_holds(struct mdf_course *course, uint32_t condition)
 {

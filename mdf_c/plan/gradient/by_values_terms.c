@@ -127,27 +127,27 @@ static union mdf_term term(mdf_operand operand)
     return (union mdf_term){.id = operand};
 }
 
-static union mdf_term truth_term(void *context, bool is_true)
+static union mdf_term term_truth(void *context, bool is_true)
 {
     return term(by_values_truth(context, is_true));
 }
 
-static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term term_both(void *context, union mdf_term a, union mdf_term b)
 {
     return term(by_values_both(context, a.id, b.id));
 }
 
-static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term term_either(void *context, union mdf_term a, union mdf_term b)
 {
     return term(by_values_either(context, a.id, b.id));
 }
 
-static union mdf_term not_term(void *context, union mdf_term a)
+static union mdf_term term_negate(void *context, union mdf_term a)
 {
     return term(by_values_negate(context, a.id));
 }
 
-static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+static union mdf_term term_runs(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
 {
     mdf_operand sum =
         n == 0 ? by_values_whole(context, 0) : by_values_get(context, by_values_counters_of(context)->counts[scope][nodes[0]]);
@@ -159,7 +159,7 @@ static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const
     return term(sum);
 }
 
-static union mdf_term usable_term(void *context, uint32_t index)
+static union mdf_term term_usable(void *context, uint32_t index)
 {
     const struct counters *counters = by_values_counters_of(context);
     size_t dependency = trace_program(context)->schedule->usables[index].dependency;
@@ -168,12 +168,12 @@ static union mdf_term usable_term(void *context, uint32_t index)
                                   by_values_get(context, counters->marks[index]), MDF_NO_OPERAND));
 }
 
-static union mdf_term clock_term(void *context, enum mdf_clock clock)
+static union mdf_term term_clock(void *context, enum mdf_clock clock)
 {
     return term(by_values_get(context, by_values_counters_of(context)->clocks[clock]));
 }
 
-static union mdf_term spent_term(void *context, uint32_t index)
+static union mdf_term term_spent(void *context, uint32_t index)
 {
     return term(by_values_get(context, by_values_counters_of(context)->spent[index]));
 }
@@ -196,12 +196,12 @@ mdf_operand by_values_compare(struct tracer *tracer, mdf_operand number, uint8_t
     return by_values_compute(tracer, comparisons[comparison], number, limit, MDF_NO_OPERAND);
 }
 
-static union mdf_term compare_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+static union mdf_term term_compare(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
 {
     return term(by_values_compare(context, number.id, (uint8_t)comparison, n));
 }
 
-static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
+static union mdf_term term_all_have_run(void *context, enum mdf_count_scope scope)
 {
     mdf_operand all = by_values_truth(context, true);
 
@@ -213,7 +213,7 @@ static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scop
     return term(all);
 }
 
-static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
+static union mdf_term term_just_ran(void *context, const struct mdf_condition *condition)
 {
     const struct counters *counters = by_values_counters_of(context);
 
@@ -221,7 +221,7 @@ static union mdf_term just_ran_term(void *context, const struct mdf_condition *c
                                   by_values_get(context, counters->last_sets[condition->index]), by_values_whole(context, 0)));
 }
 
-static union mdf_term window_term(void *context, const struct mdf_time_window *window)
+static union mdf_term term_in_window(void *context, const struct mdf_time_window *window)
 {
     mdf_operand time = by_values_get(context, by_values_counters_of(context)->time), since;
     mdf_operand within = by_values_compute(context, "numpy.logical_and(a >= b, a <= c)", time,
@@ -357,7 +357,7 @@ static mdf_operand look(struct tracer *tracer, const struct mdf_watch *watch)
 
 /* ------------------------------------------------------------------ terms that look at them */
 
-static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
+static union mdf_term term_threshold(void *context, const struct mdf_condition *condition)
 {
     struct tracer *tracer = context;
     const struct mdf_watch *watch = &trace_program(tracer)->schedule->watches[condition->index];
@@ -379,7 +379,7 @@ static union mdf_term threshold_term(void *context, const struct mdf_condition *
     return term(condition->comparison == MDF_COMPARISON_EQUAL ? close : by_values_negate(tracer, close));
 }
 
-static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+static union mdf_term term_finished(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
 {
     struct tracer *tracer = context;
     mdf_operand has_run = by_values_get(tracer, by_values_counters_of(tracer)->has_run[watch->node]);
@@ -388,7 +388,7 @@ static union mdf_term finished_term(void *context, const struct mdf_condition *c
     return term(by_values_both(tracer, has_run, by_values_compare(tracer, look(tracer, watch), MDF_COMPARISON_NOT_EQUAL, 0)));
 }
 
-static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term is_true)
+static union mdf_term term_spend(void *context, uint32_t index, union mdf_term reached, union mdf_term is_true)
 {
     return term(
         by_values_count(context, by_values_counters_of(context)->spent[index], by_values_both(context, reached.id, is_true.id))
@@ -396,21 +396,7 @@ static union mdf_term spend_term(void *context, uint32_t index, union mdf_term r
             : MDF_NO_OPERAND);
 }
 
-static const struct mdf_condition_terms terms = {.truth = truth_term,
-                                                 .both = and_term,
-                                                 .either = or_term,
-                                                 .negate = not_term,
-                                                 .runs = runs_term,
-                                                 .usable = usable_term,
-                                                 .clock = clock_term,
-                                                 .spent = spent_term,
-                                                 .compare = compare_term,
-                                                 .all_have_run = all_have_run_term,
-                                                 .just_ran = just_ran_term,
-                                                 .in_window = window_term,
-                                                 .threshold = threshold_term,
-                                                 .finished = finished_term,
-                                                 .spend = spend_term};
+static const struct mdf_condition_terms terms = {MDF_CONDITION_TERMS(term_)};
 
 mdf_operand by_values_holds(struct tracer *tracer, uint32_t condition, mdf_operand reached)
 {

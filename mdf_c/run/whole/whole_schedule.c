@@ -366,27 +366,27 @@ static mdf_lowered_id value_in(void *context, enum mdf_counter kind, size_t inde
     return mdf_whole_value(in->whole, in->scope, kind, index);
 }
 
-static union mdf_term truth_term(void *context, bool truth)
+static union mdf_term term_truth(void *context, bool truth)
 {
     return term(mdf_term_truth(lowering_in(context), truth));
 }
 
-static union mdf_term and_term(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term term_both(void *context, union mdf_term a, union mdf_term b)
 {
     return term(mdf_term_and(lowering_in(context), a.id, b.id));
 }
 
-static union mdf_term or_term(void *context, union mdf_term a, union mdf_term b)
+static union mdf_term term_either(void *context, union mdf_term a, union mdf_term b)
 {
     return term(mdf_term_or(lowering_in(context), a.id, b.id));
 }
 
-static union mdf_term not_term(void *context, union mdf_term a)
+static union mdf_term term_negate(void *context, union mdf_term a)
 {
     return term(mdf_term_not(lowering_in(context), a.id));
 }
 
-static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
+static union mdf_term term_runs(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
 {
     mdf_lowered_id sum =
         n == 0 ? mdf_term_whole(lowering_in(context), 0) : value_in(context, counts_in((uint8_t)scope), nodes[0]);
@@ -399,7 +399,7 @@ static union mdf_term runs_term(void *context, enum mdf_count_scope scope, const
     return term(sum);
 }
 
-static union mdf_term usable_term(void *context, uint32_t index)
+static union mdf_term term_usable(void *context, uint32_t index)
 {
     const struct checking *in = context;
     size_t dependency = in->whole->schedule->usables[index].dependency;
@@ -409,22 +409,22 @@ static union mdf_term usable_term(void *context, uint32_t index)
                                  value_in(context, MDF_COUNTER_MARKS, index)));
 }
 
-static union mdf_term clock_term(void *context, enum mdf_clock clock)
+static union mdf_term term_clock(void *context, enum mdf_clock clock)
 {
     return term(value_in(context, MDF_COUNTER_CLOCKS, (size_t)clock));
 }
 
-static union mdf_term spent_term(void *context, uint32_t index)
+static union mdf_term term_spent(void *context, uint32_t index)
 {
     return term(value_in(context, MDF_COUNTER_SPENT, index));
 }
 
-static union mdf_term compared_term(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
+static union mdf_term term_compare(void *context, union mdf_term number, enum mdf_comparison comparison, double n)
 {
     return term(compare(((struct checking *)context)->whole, number.id, (uint8_t)comparison, n));
 }
 
-static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scope)
+static union mdf_term term_all_have_run(void *context, enum mdf_count_scope scope)
 {
     const struct mdf_whole_schedule *whole = ((struct checking *)context)->whole;
     mdf_lowered_id truth = mdf_term_truth(whole->lowering, true);
@@ -438,28 +438,28 @@ static union mdf_term all_have_run_term(void *context, enum mdf_count_scope scop
     return term(truth);
 }
 
-static union mdf_term just_ran_term(void *context, const struct mdf_condition *condition)
+static union mdf_term term_just_ran(void *context, const struct mdf_condition *condition)
 {
     return term(mdf_term_compute(lowering_in(context), MDF_LOWERED_EQUAL, false,
                                  value_in(context, MDF_COUNTER_LAST_SETS, condition->index),
                                  value_in(context, MDF_COUNTER_N_SETS, 0)));
 }
 
-static union mdf_term time_term(void *context, const struct mdf_time_window *window)
+static union mdf_term term_in_window(void *context, const struct mdf_time_window *window)
 {
     const struct checking *in = context;
 
     return term(check_time(in->whole, in->scope, window));
 }
 
-static union mdf_term threshold_term(void *context, const struct mdf_condition *condition)
+static union mdf_term term_threshold(void *context, const struct mdf_condition *condition)
 {
     const struct checking *in = context;
 
     return term(check_threshold(in->whole, in->scope, condition));
 }
 
-static union mdf_term finished_term(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
+static union mdf_term term_finished(void *context, const struct mdf_condition *condition, const struct mdf_watch *watch)
 {
     const struct checking *in = context;
 
@@ -467,7 +467,7 @@ static union mdf_term finished_term(void *context, const struct mdf_condition *c
     return term(check_finished(in->whole, in->scope, watch));
 }
 
-static union mdf_term spend_term(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
+static union mdf_term term_spend(void *context, uint32_t index, union mdf_term reached, union mdf_term truth)
 {
     const struct checking *in = context;
     mdf_lowered_id now = mdf_term_number(in->whole->lowering, mdf_term_and(in->whole->lowering, reached.id, truth.id));
@@ -479,21 +479,7 @@ static union mdf_term spend_term(void *context, uint32_t index, union mdf_term r
 mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct scope *scope, uint32_t index,
                                mdf_lowered_id reached)
 {
-    static const struct mdf_condition_terms terms = {.truth = truth_term,
-                                                     .both = and_term,
-                                                     .either = or_term,
-                                                     .negate = not_term,
-                                                     .runs = runs_term,
-                                                     .usable = usable_term,
-                                                     .clock = clock_term,
-                                                     .spent = spent_term,
-                                                     .compare = compared_term,
-                                                     .all_have_run = all_have_run_term,
-                                                     .just_ran = just_ran_term,
-                                                     .in_window = time_term,
-                                                     .threshold = threshold_term,
-                                                     .finished = finished_term,
-                                                     .spend = spend_term};
+    static const struct mdf_condition_terms terms = {MDF_CONDITION_TERMS(term_)};
     struct checking in = {whole, scope};
 
     return mdf_condition_express(&terms, &in, whole->schedule, index, term(reached)).id;
