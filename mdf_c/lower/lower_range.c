@@ -5,6 +5,7 @@
 #include "mdf_c/lower/lowering.h"
 
 #include "mdf_c/base/sizes.h"
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/tensor/dtype.h"
 
 enum { MOST_OPS = 12 }; /* that are followed */
@@ -59,17 +60,14 @@ static bool multiply_ranges(const struct lowering_range *a, const struct lowerin
 static bool combine_ranges(enum mdf_lowered_code code, const struct lowering_range *a, const struct lowering_range *b,
                            struct lowering_range *result)
 {
-    switch ((int)code) {
+    switch ((int)mdf_lowered_wrapping(code)) {
     case MDF_LOWERED_ADD:
-    case MDF_LOWERED_ADD_EXACT:
         *result = (struct lowering_range){a->low + b->low, a->high + b->high};
         return true;
     case MDF_LOWERED_SUBTRACT:
-    case MDF_LOWERED_SUBTRACT_EXACT:
         *result = (struct lowering_range){a->low - b->high, a->high - b->low};
         return true;
     case MDF_LOWERED_MULTIPLY:
-    case MDF_LOWERED_MULTIPLY_EXACT:
         return multiply_ranges(a, b, result);
     case MDF_LOWERED_QUOTIENT:
     case MDF_LOWERED_FLOOR_QUOTIENT:
@@ -134,7 +132,9 @@ static mdf_lowered_id find_base(const struct lowering *lowering, mdf_lowered_id 
     *offset = 0;
     for (i = 0; i < MOST_OPS; i++) {
         const struct mdf_lowered_op *op;
+        enum mdf_lowered_code code;
         int64_t number;
+        bool is_first; /* it is the first operand that something is added to */
 
         if (find_constant(lowering, id, &number)) {
             *offset += number;
@@ -145,26 +145,13 @@ static mdf_lowered_id find_base(const struct lowering *lowering, mdf_lowered_id 
                            (op->code == MDF_LOWERED_SUBTRACT || !find_constant(lowering, op->in[0], &number)))) {
             return id;
         }
-        switch ((int)op->code) {
-        case MDF_LOWERED_COPY:
-            id = op->in[0];
-            break;
-        case MDF_LOWERED_ADD:
-        case MDF_LOWERED_ADD_EXACT:
-            id = op->in[lowering_is_constant(lowering, op->in[1]) ? 0 : 1];
-            *offset += number;
-            break;
-        case MDF_LOWERED_SUBTRACT:
-        case MDF_LOWERED_SUBTRACT_EXACT:
-            if (!lowering_is_constant(lowering, op->in[1])) {
-                return id;
-            }
-            id = op->in[0];
-            *offset -= number;
-            break;
-        default:
+        code = mdf_lowered_wrapping(op->code);
+        is_first = op->n_in == 1 || lowering_is_constant(lowering, op->in[1]);
+        if (code != MDF_LOWERED_COPY && code != MDF_LOWERED_ADD && (code != MDF_LOWERED_SUBTRACT || !is_first)) {
             return id;
         }
+        *offset += code == MDF_LOWERED_COPY ? 0 : code == MDF_LOWERED_ADD ? number : -number;
+        id = op->in[!is_first];
         if (*offset < -largest_number || *offset > largest_number) {
             return id;
         }

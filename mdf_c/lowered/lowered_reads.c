@@ -296,6 +296,15 @@ bool mdf_lowered_may_bail_out(unsigned code)
     return may[code];
 }
 
+enum mdf_lowered_code mdf_lowered_wrapping(unsigned code)
+{
+    static const enum mdf_lowered_code wrapping[] = {MDF_LOWERED_ADD,        MDF_LOWERED_SUBTRACT,    MDF_LOWERED_MULTIPLY,
+                                                     MDF_LOWERED_SHIFT_LEFT, MDF_LOWERED_SHIFT_RIGHT, MDF_LOWERED_NEGATE};
+
+    return code >= MDF_LOWERED_ADD_EXACT && code <= MDF_LOWERED_NEGATE_EXACT ? wrapping[code - MDF_LOWERED_ADD_EXACT]
+                                                                             : (enum mdf_lowered_code)code;
+}
+
 bool mdf_lowered_is_real_function(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && op->out != MDF_LOWERED_NONE &&

@@ -1,4 +1,4 @@
-/* lowered_reads.h - which values an op reads, and makes: one walk for all who ask; and whether it may bail out. */
+/* lowered_reads.h - which values an op reads, and makes: one walk for all who ask; and what its code says of it. */
 #ifndef MDF_LOWERED_LOWERED_READS_H
 #define MDF_LOWERED_LOWERED_READS_H
 
@@ -28,6 +28,8 @@ void mdf_lowered_mark_following(const struct mdf_lowered_region *region, size_t 
 
 /* Whether an op of a code may bail out (lowered.h). */
 bool mdf_lowered_may_bail_out(unsigned code);
+/* Of a code whose result is exact or bails out, the one that wraps; any other code itself. */
+enum mdf_lowered_code mdf_lowered_wrapping(unsigned code);
 
 /* Numbers that one call of a function makes at most: ops that stand one behind the other (lower_beside.c) are one call in machine
  * code and C. Whether an op makes a real number by a function of one number, and whether two do so by the same one. */

@@ -2,6 +2,7 @@
  *
  * Whole numbers of 1 and 2 bytes are computed with 4: what is above them in a register is anything, and is looked at by nobody.
  * Who wants the number itself (a comparison, a shift to the right, a quotient, a cast to more bytes) extends it first. */
+#include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
 static unsigned size_of(const struct mdf_lowered_op *op)
@@ -214,7 +215,7 @@ static void emit_logic(struct emission *emission, const struct mdf_lowered_op *o
 
 static bool shifts_left(const struct mdf_lowered_op *op)
 {
-    return op->code == MDF_LOWERED_SHIFT_LEFT || op->code == MDF_LOWERED_SHIFT_LEFT_EXACT;
+    return mdf_lowered_wrapping(op->code) == MDF_LOWERED_SHIFT_LEFT;
 }
 
 /* By a number of bits that is known: past the width 0 is left, or the sign. */
@@ -353,25 +354,24 @@ static bool emit_rotation(struct emission *emission, const struct mdf_lowered_op
 
 void emission_whole(struct emission *emission, const struct mdf_lowered_op *op)
 {
+    enum mdf_lowered_code code = mdf_lowered_wrapping(op->code);
+    bool is_exact = code != op->code;
+
     if (emit_rotation(emission, op)) {
         return;
     }
-    switch ((enum mdf_lowered_code)op->code) {
+    switch (code) {
     case MDF_LOWERED_ADD:
-    case MDF_LOWERED_ADD_EXACT:
-        emit_sum(emission, op, false, op->code == MDF_LOWERED_ADD_EXACT);
+        emit_sum(emission, op, false, is_exact);
         break;
     case MDF_LOWERED_SUBTRACT:
-    case MDF_LOWERED_SUBTRACT_EXACT:
-        emit_sum(emission, op, true, op->code == MDF_LOWERED_SUBTRACT_EXACT);
+        emit_sum(emission, op, true, is_exact);
         break;
     case MDF_LOWERED_MULTIPLY:
-    case MDF_LOWERED_MULTIPLY_EXACT:
-        emit_product(emission, op, op->code == MDF_LOWERED_MULTIPLY_EXACT);
+        emit_product(emission, op, is_exact);
         break;
     case MDF_LOWERED_NEGATE:
-    case MDF_LOWERED_NEGATE_EXACT:
-        emit_negation(emission, op, op->code == MDF_LOWERED_NEGATE_EXACT);
+        emit_negation(emission, op, is_exact);
         break;
     case MDF_LOWERED_ABSOLUTE:
         emit_absolute(emission, op);
@@ -384,11 +384,7 @@ void emission_whole(struct emission *emission, const struct mdf_lowered_op *op)
         break;
     case MDF_LOWERED_SHIFT_LEFT:
     case MDF_LOWERED_SHIFT_RIGHT:
-        emit_shift(emission, op);
-        break;
-    case MDF_LOWERED_SHIFT_LEFT_EXACT:
-    case MDF_LOWERED_SHIFT_RIGHT_EXACT:
-        emit_exact_shift(emission, op);
+        (is_exact ? emit_exact_shift : emit_shift)(emission, op);
         break;
     case MDF_LOWERED_QUOTIENT:
     case MDF_LOWERED_REMAINDER:

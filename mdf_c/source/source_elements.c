@@ -563,26 +563,17 @@ bool mdf_source_express(struct mdf_source_writer *writer, const struct mdf_lower
     if (expression->text != NULL) {
         return true;
     }
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_ADD_EXACT:
-    case MDF_LOWERED_SUBTRACT_EXACT:
-    case MDF_LOWERED_MULTIPLY_EXACT:
-    case MDF_LOWERED_SHIFT_LEFT_EXACT:
-    case MDF_LOWERED_SHIFT_RIGHT_EXACT:
-    case MDF_LOWERED_NEGATE_EXACT:
-        return express_exact(writer, op, operands, expression);
-    case MDF_LOWERED_CAST:
+    if (op->code == MDF_LOWERED_CAST) {
         return express_cast(writer, op, result, operands, expression);
-    case MDF_LOWERED_COPY:
+    }
+    if (op->code == MDF_LOWERED_COPY) {
         expression->text = operands[0];
         return true;
-    case MDF_LOWERED_FUNCTION:
-        return express_function(writer, op, operands, expression);
-    case MDF_LOWERED_ELEMENTS:
-        return express_elements(writer, op, operands, expression);
-    default: /* what has no row is refused */
-        return express_code(writer, op, operands, expression);
     }
+    return (mdf_lowered_wrapping(op->code) != op->code ? express_exact
+            : op->code == MDF_LOWERED_FUNCTION         ? express_function
+            : op->code == MDF_LOWERED_ELEMENTS         ? express_elements
+                                                       : express_code)(writer, op, operands, expression);
 }
 
 /* ------------------------------------------------------------------ as statements */

@@ -2,6 +2,7 @@
  * what stands in an operand's place there does not matter. See widening.h. */
 #include "mdf_c/lower/lanes/widening.h"
 #include "mdf_c/lower/terms.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 /* Notes lanes that bail out, of those that do what is being widened. */
 static bool trap(struct widening *widening, mdf_lowered_id bad)
@@ -117,12 +118,10 @@ static mdf_lowered_id is_bad_shift(struct widening *widening, const struct mdf_l
 /* Sums past 64 bits: they are on the wrong side of an operand. */
 static mdf_lowered_id compute_exact(struct widening *widening, struct mdf_lowered_op op)
 {
-    static const enum mdf_lowered_code codes[] = {MDF_LOWERED_ADD,        MDF_LOWERED_SUBTRACT,    MDF_LOWERED_MULTIPLY,
-                                                  MDF_LOWERED_SHIFT_LEFT, MDF_LOWERED_SHIFT_RIGHT, MDF_LOWERED_NEGATE};
     enum mdf_lowered_code code = (enum mdf_lowered_code)op.code;
     mdf_lowered_id result, bad, zero = widening_constant(widening, MDF_DTYPE_INT64, 0);
 
-    op.code = (uint8_t)codes[code - MDF_LOWERED_ADD_EXACT];
+    op.code = (uint8_t)mdf_lowered_wrapping(code);
     op.loop = NULL;
     result = widening_compute(widening, &op, MDF_DTYPE_INT64);
     switch (code) {

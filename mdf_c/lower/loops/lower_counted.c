@@ -5,6 +5,7 @@
  * whole number, or whole numbers added to, subtracted from or multiplied with these. Conditions compare lines. All numbers have
  * to be exact in their types up to the last run. */
 #include "mdf_c/lower/loops/lower_loops.h"
+#include "mdf_c/lowered/lowered_reads.h"
 
 #include <math.h>
 
@@ -86,28 +87,20 @@ static bool find_line(struct counting *counting, mdf_lowered_id id, struct line 
 
 static bool combine(struct counting *counting, const struct mdf_lowered_op *op, struct line *line)
 {
+    enum mdf_lowered_code code = mdf_lowered_wrapping(op->code);
     struct line a, b;
 
     if (!find_line(counting, op->in[0], &a) || !find_line(counting, op->in[1], &b) || a.first != trunc(a.first) ||
         b.first != trunc(b.first)) {
         return false; /* what is no whole number would be rounded */
     }
-    switch (op->code) {
-    case MDF_LOWERED_ADD:
-    case MDF_LOWERED_ADD_EXACT:
-        *line = (struct line){a.first + b.first, a.step + b.step};
-        return true;
-    case MDF_LOWERED_SUBTRACT:
-    case MDF_LOWERED_SUBTRACT_EXACT:
-        *line = (struct line){a.first - b.first, a.step - b.step};
-        return true;
-    case MDF_LOWERED_MULTIPLY:
-    case MDF_LOWERED_MULTIPLY_EXACT:
+    if (code == MDF_LOWERED_MULTIPLY) {
         *line = (struct line){a.first * b.first, a.step * b.first + a.first * b.step};
         return a.step == 0 || b.step == 0;
-    default:
-        return false;
     }
+    *line = code == MDF_LOWERED_ADD ? (struct line){a.first + b.first, a.step + b.step}
+                                    : (struct line){a.first - b.first, a.step - b.step};
+    return code == MDF_LOWERED_ADD || code == MDF_LOWERED_SUBTRACT;
 }
 
 /* What a state yields, if it begins a run as `value`. */
