@@ -307,6 +307,8 @@ bool emission_find_rotation(const struct emission *emission, const struct mdf_lo
                             uint8_t *n_bits);
 /* There is code for operands of a type; packed: in vectors. */
 bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed);
+/* The vector instruction that is a code of two reals (but for their kind), or of bits; 0: there is none. */
+unsigned machine_vector_code(enum mdf_lowered_code code);
 /* Whether a function casts a scalar: types of which the machine's registers know nothing. */
 bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);

@@ -225,38 +225,19 @@ static void bail_out_where_zero(struct packed *packed)
 static void emit_real(struct packed *packed)
 {
     uint64_t sign = packed->dtype == MDF_DTYPE_FLOAT32 ? UINT64_C(0x80000000) : UINT64_C(1) << 63;
+    unsigned code = machine_vector_code(packed->code);
 
-    switch (packed->code) {
-    case MDF_LOWERED_ADD:
-        packed_emit_two(packed, VECTOR_ADD | real_kind(packed));
-        break;
-    case MDF_LOWERED_SUBTRACT:
-        packed_emit_two(packed, VECTOR_SUBTRACT | real_kind(packed));
-        break;
-    case MDF_LOWERED_MULTIPLY:
-        packed_emit_two(packed, VECTOR_MULTIPLY | real_kind(packed));
-        break;
-    case MDF_LOWERED_DIVIDE_NONZERO:
+    if (packed->code == MDF_LOWERED_DIVIDE_NONZERO) {
         bail_out_where_zero(packed);
-        packed_emit_two(packed, VECTOR_DIVIDE | real_kind(packed));
-        break;
-    case MDF_LOWERED_DIVIDE:
-        packed_emit_two(packed, VECTOR_DIVIDE | real_kind(packed));
-        break;
-    case MDF_LOWERED_NEGATE:
+    }
+    if (code != 0) {
+        packed_emit_two(packed, code | real_kind(packed));
+    } else if (packed->code == MDF_LOWERED_NEGATE) {
         packed_emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, sign);
-        break;
-    case MDF_LOWERED_ABSOLUTE:
+    } else if (packed->code == MDF_LOWERED_ABSOLUTE) {
         packed_emit_with_constant(packed, VECTOR_AND, sign - 1);
-        break;
-    case MDF_LOWERED_SQUARE_ROOT:
-    case MDF_LOWERED_FLOOR:
-    case MDF_LOWERED_CEILING:
+    } else {
         emit_one(packed);
-        break;
-    default: /* not of reals: no machine code */
-        packed->assembler->failed = true;
-        break;
     }
 }
 
@@ -282,26 +263,12 @@ static void compare_reals(struct packed *packed)
 
 static void emit_logic(struct packed *packed)
 {
-    switch (packed->code) {
-    case MDF_LOWERED_AND:
-        packed_emit_two(packed, VECTOR_AND);
-        break;
-    case MDF_LOWERED_OR:
-        packed_emit_two(packed, VECTOR_OR);
-        break;
-    case MDF_LOWERED_NOT:
+    if (packed->code == MDF_LOWERED_NOT) {
         packed_emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, UINT64_MAX);
-        break;
-    case MDF_LOWERED_EQUAL:
+    } else if (packed->code == MDF_LOWERED_EQUAL) {
         packed_compare_wholes(packed); /* of masks */
-        break;
-    case MDF_LOWERED_NOT_EQUAL:
-    case MDF_LOWERED_EXCLUSIVE_OR:
-        packed_emit_two(packed, VECTOR_EXCLUSIVE_OR);
-        break;
-    default: /* not of truths: no machine code */
-        packed->assembler->failed = true;
-        break;
+    } else {
+        packed_emit_two(packed, machine_vector_code(packed->code));
     }
 }
 

@@ -254,13 +254,9 @@ static void emit_number(struct packed *packed)
         emit_absolute(packed);
         break;
     case MDF_LOWERED_AND:
-        packed_emit_two(packed, VECTOR_AND | packed_lane_kind(packed));
-        break;
     case MDF_LOWERED_OR:
-        packed_emit_two(packed, VECTOR_OR | packed_lane_kind(packed));
-        break;
     case MDF_LOWERED_EXCLUSIVE_OR:
-        packed_emit_two(packed, VECTOR_EXCLUSIVE_OR | packed_lane_kind(packed));
+        packed_emit_two(packed, machine_vector_code(packed->code) | packed_lane_kind(packed));
         break;
     case MDF_LOWERED_NOT:
         packed_emit_with_constant(packed, VECTOR_EXCLUSIVE_OR, UINT64_MAX);

@@ -91,6 +91,23 @@ bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed)
            (kinds_of(dtype) & (is_packed ? takes[code].packed : takes[code].scalar)) != 0;
 }
 
+unsigned machine_vector_code(enum mdf_lowered_code code)
+{
+    static const unsigned codes[] = {
+        [MDF_LOWERED_ADD] = VECTOR_ADD,
+        [MDF_LOWERED_SUBTRACT] = VECTOR_SUBTRACT,
+        [MDF_LOWERED_MULTIPLY] = VECTOR_MULTIPLY,
+        [MDF_LOWERED_DIVIDE] = VECTOR_DIVIDE,
+        [MDF_LOWERED_DIVIDE_NONZERO] = VECTOR_DIVIDE,
+        [MDF_LOWERED_NOT_EQUAL] = VECTOR_EXCLUSIVE_OR,
+        [MDF_LOWERED_AND] = VECTOR_AND,
+        [MDF_LOWERED_OR] = VECTOR_OR,
+        [MDF_LOWERED_EXCLUSIVE_OR] = VECTOR_EXCLUSIVE_OR,
+    };
+
+    return (size_t)code < sizeof codes / sizeof *codes ? codes[code] : 0;
+}
+
 bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op)
 {
     return op->code == MDF_LOWERED_CAST && ((kinds_of(op->dtype) | kinds_of(type_of(emission, op->out))) & OTHERS) != 0;
@@ -207,37 +224,17 @@ static bool is_constant_other_than_zero(const struct emission *emission, mdf_low
 
 static void emit_real(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    switch ((enum mdf_lowered_code)op->code) {
-    case MDF_LOWERED_ADD:
-        emit_binary(emission, op, VECTOR_ADD);
-        break;
-    case MDF_LOWERED_SUBTRACT:
-        emit_binary(emission, op, VECTOR_SUBTRACT);
-        break;
-    case MDF_LOWERED_MULTIPLY:
-        emit_binary(emission, op, VECTOR_MULTIPLY);
-        break;
-    case MDF_LOWERED_DIVIDE_NONZERO:
-        if (!is_constant_other_than_zero(emission, op->in[1])) {
-            bail_out_where_zero(emission, op);
-        }
-        emit_binary(emission, op, VECTOR_DIVIDE);
-        break;
-    case MDF_LOWERED_DIVIDE:
-        emit_binary(emission, op, VECTOR_DIVIDE);
-        break;
-    case MDF_LOWERED_NEGATE:
-    case MDF_LOWERED_ABSOLUTE:
+    enum mdf_lowered_code code = (enum mdf_lowered_code)op->code;
+
+    if (code == MDF_LOWERED_DIVIDE_NONZERO && !is_constant_other_than_zero(emission, op->in[1])) {
+        bail_out_where_zero(emission, op);
+    }
+    if (machine_vector_code(code) != 0) {
+        emit_binary(emission, op, machine_vector_code(code));
+    } else if (code == MDF_LOWERED_NEGATE || code == MDF_LOWERED_ABSOLUTE) {
         emit_sign(emission, op);
-        break;
-    case MDF_LOWERED_SQUARE_ROOT:
-    case MDF_LOWERED_FLOOR:
-    case MDF_LOWERED_CEILING:
+    } else {
         emit_unary(emission, op);
-        break;
-    default: /* not of reals: no machine code */
-        emission->assembler->failed = true;
-        break;
     }
 }
 
