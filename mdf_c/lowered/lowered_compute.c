@@ -50,6 +50,19 @@ static inline bool write_bool(uint64_t *cell, bool truth)
 
 /* ------------------------------------------------------------------ one op, by its code */
 
+/* Of two elements of which the first is less than, equal to, or greater than the second; false: the code is no comparison. */
+static inline bool compare(enum mdf_lowered_code code, bool is_less, bool is_equal, bool is_greater, uint64_t *result)
+{
+    bool holds = code == MDF_LOWERED_EQUAL        ? is_equal
+                 : code == MDF_LOWERED_NOT_EQUAL  ? !is_equal
+                 : code == MDF_LOWERED_LESS       ? is_less
+                 : code == MDF_LOWERED_LESS_EQUAL ? is_less || is_equal
+                 : code == MDF_LOWERED_GREATER    ? is_greater
+                                                  : is_greater || is_equal;
+
+    return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL && write_bool(result, holds);
+}
+
 #define COMPUTE compute_float32
 #define ELEMENT float
 #define READ read_float32
@@ -140,29 +153,12 @@ static inline bool compute_bool(enum mdf_lowered_code code, const uint64_t *left
 {
     bool a = read_bool(left), b = right != NULL && read_bool(right);
 
-    switch (code) {
-    case MDF_LOWERED_AND:
-        return write_bool(result, a && b);
-    case MDF_LOWERED_OR:
-        return write_bool(result, a || b);
-    case MDF_LOWERED_EXCLUSIVE_OR:
-    case MDF_LOWERED_NOT_EQUAL:
-        return write_bool(result, a != b);
-    case MDF_LOWERED_NOT:
-        return write_bool(result, !a);
-    case MDF_LOWERED_EQUAL:
-        return write_bool(result, a == b);
-    case MDF_LOWERED_LESS:
-        return write_bool(result, !a && b);
-    case MDF_LOWERED_LESS_EQUAL:
-        return write_bool(result, !a || b);
-    case MDF_LOWERED_GREATER:
-        return write_bool(result, a && !b);
-    case MDF_LOWERED_GREATER_EQUAL:
-        return write_bool(result, a || !b);
-    default:
-        return false;
+    if (code < MDF_LOWERED_AND || code > MDF_LOWERED_NOT) {
+        return compare(code, !a && b, a == b, a && !b, result);
     }
+    return write_bool(result, code == MDF_LOWERED_AND  ? a && b
+                              : code == MDF_LOWERED_OR ? a || b
+                                                       : a != (code == MDF_LOWERED_NOT || b));
 }
 
 bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *const operands[], uint64_t *result)
