@@ -9,8 +9,8 @@
 
 enum { FLOATS = 8 };
 
-__attribute__((target("avx2"))) static void add_distances(size_t n, const double *row, const float *block,
-                                                          double sums[MDF_SVM_BLOCK])
+__attribute__((target("avx2,fma"), always_inline)) static inline void add_up(bool is_distance, size_t n, const double *row,
+                                                                             const float *block, double sums[MDF_SVM_BLOCK])
 {
     __m256 totals[MDF_SVM_BLOCK / FLOATS];
     float narrow[MDF_SVM_BLOCK];
@@ -23,9 +23,10 @@ __attribute__((target("avx2"))) static void add_distances(size_t n, const double
 
 #pragma GCC unroll 4
         for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
-            __m256 difference = _mm256_sub_ps(x, _mm256_loadu_ps(block + v * FLOATS));
+            __m256 y = _mm256_loadu_ps(block + v * FLOATS), difference = _mm256_sub_ps(x, y);
 
-            totals[v] = _mm256_add_ps(totals[v], _mm256_mul_ps(difference, difference));
+            totals[v] =
+                is_distance ? _mm256_add_ps(totals[v], _mm256_mul_ps(difference, difference)) : _mm256_fmadd_ps(x, y, totals[v]);
         }
     }
     for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
@@ -36,29 +37,16 @@ __attribute__((target("avx2"))) static void add_distances(size_t n, const double
     }
 }
 
+__attribute__((target("avx2,fma"))) static void add_distances(size_t n, const double *row, const float *block,
+                                                              double sums[MDF_SVM_BLOCK])
+{
+    add_up(true, n, row, block, sums);
+}
+
 __attribute__((target("avx2,fma"))) static void add_products(size_t n, const double *row, const float *block,
                                                              double sums[MDF_SVM_BLOCK])
 {
-    __m256 totals[MDF_SVM_BLOCK / FLOATS];
-    float narrow[MDF_SVM_BLOCK];
-
-    for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
-        totals[v] = _mm256_setzero_ps();
-    }
-    for (size_t i = 0; i < n; i++, block += MDF_SVM_BLOCK) {
-        __m256 x = _mm256_set1_ps((float)row[i]);
-
-#pragma GCC unroll 4
-        for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
-            totals[v] = _mm256_fmadd_ps(x, _mm256_loadu_ps(block + v * FLOATS), totals[v]);
-        }
-    }
-    for (int v = 0; v < MDF_SVM_BLOCK / FLOATS; v++) {
-        _mm256_storeu_ps(narrow + v * FLOATS, totals[v]);
-    }
-    for (int k = 0; k < MDF_SVM_BLOCK; k++) {
-        sums[k] = (double)narrow[k];
-    }
+    add_up(false, n, row, block, sums);
 }
 
 mdf_svm_block_sums mdf_svm_block_sums_for(bool is_distance)
