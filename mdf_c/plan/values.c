@@ -127,13 +127,13 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     return compile_tree(target, tree, into);
 }
 
-/* The comma of "0,3" outside of brackets and quotes, where it makes a tuple of the whole text; NULL: there is none. */
-static const char *find_decimal_comma(const char *text)
+/* The first comma outside of brackets and quotes; NULL: there is none. */
+static const char *find_comma(const char *text, const char *end)
 {
     char quote = '\0';
     int depth = 0;
 
-    for (const char *at = text; *at != '\0'; at++) {
+    for (const char *at = text; at < end; at++) {
         if (quote != '\0') {
             quote = *at == quote ? '\0' : quote;
         } else if (*at == '\'' || *at == '"') {
@@ -142,11 +142,22 @@ static const char *find_decimal_comma(const char *text)
             depth++;
         } else if (strchr(")]}", *at) != NULL) {
             depth--;
-        } else if (*at == ',' && depth == 0 && at > text && mdf_is_digit(at[-1]) && mdf_is_digit(at[1])) {
+        } else if (*at == ',' && depth == 0) {
             return at;
         }
     }
     return NULL;
+}
+
+/* The comma of "0,3", where it makes a tuple of the whole text; NULL: there is none. */
+static const char *find_decimal_comma(const char *text)
+{
+    const char *end = text + strlen(text), *at = find_comma(text, end);
+
+    while (at != NULL && (at == text || !mdf_is_digit(at[-1]) || !mdf_is_digit(at[1]))) {
+        at = find_comma(at + 1, end);
+    }
+    return at;
 }
 
 static void warn_of_decimal_comma(struct compiler *compiler)
@@ -516,25 +527,13 @@ static bool add_piece(struct compiler *compiler, const struct mdf_node *node, co
 static bool split_text(struct compiler *compiler, const struct mdf_node *node, const char *text, size_t length,
                        struct list *pieces)
 {
-    const char *from = text, *end = text + length, *c;
-    int depth = 0;
-    char quote = '\0';
+    const char *from = text, *end = text + length, *comma;
 
-    for (c = text; c < end; c++) {
-        if (quote != '\0') {
-            quote = *c == quote ? '\0' : quote;
-        } else if (*c == '\'' || *c == '"') {
-            quote = *c;
-        } else if (strchr("([{", *c) != NULL) {
-            depth++;
-        } else if (strchr(")]}", *c) != NULL) {
-            depth--;
-        } else if (*c == ',' && depth == 0) {
-            if (!add_piece(compiler, node, from, c, pieces)) {
-                return false;
-            }
-            from = c + 1;
+    while ((comma = find_comma(from, end)) != NULL) {
+        if (!add_piece(compiler, node, from, comma, pieces)) {
+            return false;
         }
+        from = comma + 1;
     }
     while (from < end && strchr(" \t\n", *from) != NULL) {
         from++;
