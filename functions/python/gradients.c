@@ -129,27 +129,7 @@ static bool run_numbers(struct mdf_call *call)
     return items != NULL;
 }
 
-/* "a": whole numbers as reals; typed, as items of a stack are, whose numbers have one type. */
-static bool run_as_real(struct mdf_call *call)
-{
-    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
-    char kind = a != NULL ? mdf_dtype_kind((mdf_dtype)a->dtype) : '\0';
-    mdf_dtype real = call->context->real;
-    void *target;
-
-    if (a == NULL || kind == 'f' || kind == 'c' || a->dtype == MDF_DTYPE_STRING) {
-        if (a == NULL || !mdf_python_copy(call, mdf_call_target(call, 0), a)) {
-            return false;
-        }
-        mdf_call_target(call, 0)->strength = MDF_STRENGTH_TYPED;
-        return true;
-    }
-    target = mdf_python_make(call, mdf_call_target(call, 0), real, MDF_STRENGTH_TYPED, a->rank, shape_of(a));
-    return target != NULL &&
-           mdf_value_convert_elements(call->context->memory, real, target, (mdf_dtype)a->dtype, a->data, a->length, false);
-}
-
-/* "a": the same, typed, as states of loops are. */
+/* "a": an array, typed, as states of loops are. */
 static bool run_typed(struct mdf_call *call)
 {
     const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
@@ -159,6 +139,22 @@ static bool run_typed(struct mdf_call *call)
     }
     mdf_call_target(call, 0)->strength = MDF_STRENGTH_TYPED;
     return true;
+}
+
+/* "a": whole numbers as reals; typed, as items of a stack are, whose numbers have one type. */
+static bool run_as_real(struct mdf_call *call)
+{
+    const struct mdf_value *a = mdf_python_input_array(call, 0, SLOT_FIRST);
+    char kind = a != NULL ? mdf_dtype_kind((mdf_dtype)a->dtype) : '\0';
+    mdf_dtype real = call->context->real;
+    void *target;
+
+    if (a == NULL || kind == 'f' || kind == 'c' || a->dtype == MDF_DTYPE_STRING) {
+        return run_typed(call);
+    }
+    target = mdf_python_make(call, mdf_call_target(call, 0), real, MDF_STRENGTH_TYPED, a->rank, shape_of(a));
+    return target != NULL &&
+           mdf_value_convert_elements(call->context->memory, real, target, (mdf_dtype)a->dtype, a->data, a->length, false);
 }
 
 /* "a": the same with zeros. */

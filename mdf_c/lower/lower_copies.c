@@ -30,9 +30,8 @@ static void note_copy(const struct copies *copies, const struct mdf_lowered_op *
     }
 }
 
-static void read_originals(const struct copies *copies, struct mdf_lowered_op *op)
+static void read_loads(const struct copies *copies, struct mdf_lowered_op *op)
 {
-    struct mdf_lowered_call *call = op->code == MDF_LOWERED_CALL ? op->of.call : NULL;
     size_t i;
 
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
@@ -40,6 +39,13 @@ static void read_originals(const struct copies *copies, struct mdf_lowered_op *o
             op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
         }
     }
+}
+
+static void read_originals(const struct copies *copies, struct mdf_lowered_op *op)
+{
+    struct mdf_lowered_call *call = op->code == MDF_LOWERED_CALL ? op->of.call : NULL;
+
+    read_loads(copies, op);
     if (op->code == MDF_LOWERED_PUT && !copies->lowered->values[op->in[1]].is_scalar) {
         op->in[1] = original_of(copies, op->in[1]);
     }
@@ -129,11 +135,7 @@ static void read_numbers(const struct copies *copies, struct mdf_lowered_op *op)
     for (i = 0; i < op->n_in && (op->code < MDF_LOWERED_PART || op->code == MDF_LOWERED_PUT); i++) {
         op->in[i] = original_of(copies, op->in[i]);
     }
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
-        if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-            op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
-        }
-    }
+    read_loads(copies, op);
     for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
         read_numbers_in_region(copies, inner);
     }

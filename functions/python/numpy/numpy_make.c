@@ -105,20 +105,28 @@ static bool run_ones(struct mdf_call *call)
     return make_filled(call, 1);
 }
 
-/* "a dtype=": the type of the array where none is given. */
-static bool make_like(struct mdf_call *call, int64_t number)
+/* The array that the result is like, whose type it has where input `i` gives none; NULL: the error is set. */
+static const struct mdf_value *read_like(struct mdf_call *call, size_t i, struct mdf_python_type *type)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    struct mdf_python_type type;
 
-    if (array == NULL || !mdf_python_type(call, 1, &type)) {
-        return false;
+    if (array == NULL || !mdf_python_type(call, i, type)) {
+        return NULL;
     }
-    if (type.dtype == MDF_DTYPE_NONE) {
-        type.dtype = (mdf_dtype)array->dtype;
-        type.typed = array->strength == MDF_STRENGTH_TYPED;
+    if (type->dtype == MDF_DTYPE_NONE) {
+        type->dtype = (mdf_dtype)array->dtype;
+        type->typed = array->strength == MDF_STRENGTH_TYPED;
     }
-    return fill_with(call, type, array->rank, mdf_value_shape(array), number);
+    return array;
+}
+
+/* "a dtype=". */
+static bool make_like(struct mdf_call *call, int64_t number)
+{
+    struct mdf_python_type type;
+    const struct mdf_value *array = read_like(call, 1, &type);
+
+    return array != NULL && fill_with(call, type, array->rank, mdf_value_shape(array), number);
 }
 
 static bool run_zeros_like(struct mdf_call *call)
@@ -165,17 +173,10 @@ static bool run_full(struct mdf_call *call)
 /* "a fill_value dtype= order=C|K|A|F". */
 static bool run_full_like(struct mdf_call *call)
 {
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     struct mdf_python_type type;
+    const struct mdf_value *array = read_like(call, 2, &type);
 
-    if (array == NULL || !mdf_python_type(call, 2, &type)) {
-        return false;
-    }
-    if (type.dtype == MDF_DTYPE_NONE) {
-        type.dtype = (mdf_dtype)array->dtype;
-        type.typed = array->strength == MDF_STRENGTH_TYPED;
-    }
-    return broadcast_value(call, type, array->rank, mdf_value_shape(array));
+    return array != NULL && broadcast_value(call, type, array->rank, mdf_value_shape(array));
 }
 
 /* ------------------------------------------------------------------ ranges */
