@@ -64,12 +64,12 @@ static uint32_t zero_at(const struct mdf_byte_operand *operand, size_t i, mdf_dt
     return (uint32_t)(mdf_byte_operand_zero(operand, i) + shift);
 }
 
-static bool has_zeros(const struct mdf_byte_operand *operand, mdf_dtype dtype)
+static bool has_zeros(const struct mdf_byte_operand *operand)
 {
     size_t n = operand->zero == NULL ? 1 : operand->zero->length;
 
     for (size_t i = 0; i < n; i++) {
-        if (zero_at(operand, i, dtype) != 0) {
+        if (zero_at(operand, i, MDF_DTYPE_INT8) != 0) {
             return true;
         }
     }
@@ -260,7 +260,7 @@ static bool correct(struct mdf_workspace *workspace, struct product_job *job)
     } else {
         job->b_zero = zero_at(job->b, 0, MDF_DTYPE_UINT8);
     }
-    if (job->b_zeros != NULL || job->b_zero != 0 || has_zeros(job->a, MDF_DTYPE_INT8)) {
+    if (job->b_zeros != NULL || job->b_zero != 0 || has_zeros(job->a)) {
         mdf_parallel_for(workspace->call->context, job->plan->n_batches * job->plan->m, word_ns * (double)job->plan->n,
                          correct_rows, job);
     }
@@ -530,7 +530,7 @@ bool mdf_byte_convolution(struct mdf_workspace *workspace, const struct mdf_conv
     }
     job.words = choose_words(true, &tiles.elements);
     job.n_words = mdf_divide_up(job.group_channels, job.words->n_bytes);
-    job.n_rows = job.group_outputs + has_zeros(weights, MDF_DTYPE_INT8);
+    job.n_rows = job.group_outputs + has_zeros(weights);
     tiles.taps = job.taps = &taps;
     tiles.group_channels = job.n_words;
     tiles.group_outputs = job.n_rows;

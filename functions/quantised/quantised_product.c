@@ -273,14 +273,13 @@ static bool are_bytes(const struct mdf_byte_operand *a, const struct mdf_byte_op
     return mdf_byte_operand_fits(a, row_axis(a->value)) && mdf_byte_operand_fits(b, column_axis(b->value));
 }
 
-/* The product in float64 of inputs 0 and `b_input`, each followed by its zero point `zero` inputs later. */
-static bool multiply_wide(struct mdf_workspace *workspace, size_t b_input, size_t zero, const struct mdf_matrix_product *plan,
-                          double *y)
+/* The product in float64 of inputs 0 and `b_input`, each followed by its zero point two inputs later. */
+static bool multiply_wide(struct mdf_workspace *workspace, size_t b_input, const struct mdf_matrix_product *plan, double *y)
 {
     const struct mdf_call *call = workspace->call;
-    const double *a = centre(workspace, 0, zero, row_axis(call->inputs[0])), *b;
+    const double *a = centre(workspace, 0, 2, row_axis(call->inputs[0])), *b;
 
-    b = a == NULL ? NULL : centre(workspace, b_input, b_input + zero, column_axis(call->inputs[b_input]));
+    b = a == NULL ? NULL : centre(workspace, b_input, b_input + 2, column_axis(call->inputs[b_input]));
     return b != NULL && mdf_matrix_product_run(workspace, plan, a, b, false, y);
 }
 
@@ -301,7 +300,7 @@ static bool matmul_integer(struct mdf_call *call)
         return y != NULL && mdf_byte_product(&workspace, &plan, &a, &b, y);
     }
     y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_INT32, plan.rank, plan.shape);
-    return y != NULL && multiply_wide(&workspace, 1, 2, &plan, y) && mdf_workspace_end(&workspace);
+    return y != NULL && multiply_wide(&workspace, 1, &plan, y) && mdf_workspace_end(&workspace);
 }
 
 /* Reads what turns the sums of a QLinearMatMul into its results. */
@@ -348,7 +347,7 @@ static bool qlinear_matmul(struct mdf_call *call)
         return sums != NULL && mdf_byte_product(&workspace, &plan, &a, &b, sums) && requantise_sums(&workspace, &job);
     }
     y = mdf_workspace_output(&workspace, 0, dtype, plan.rank, plan.shape);
-    if (y == NULL || !multiply_wide(&workspace, 3, 2, &plan, y)) {
+    if (y == NULL || !multiply_wide(&workspace, 3, &plan, y)) {
         return false;
     }
     requantise(&by, dtype, plan.rank, plan.shape, n, y);

@@ -148,9 +148,9 @@ static mdf_routine_function spectra_function(const struct mdf_routine_plan *plan
 #define SPECTRA_ROUTINE(plan_of) (&(const struct mdf_routine){plan_of, .function = spectra_function})
 
 /* Whether what is given behind the array, from input `first` on, is known before. */
-static bool knows_inputs(const struct mdf_call *call, size_t first, size_t but)
+static bool knows_inputs(const struct mdf_call *call, size_t but)
 {
-    for (size_t i = first; i < call->n_inputs; i++) {
+    for (size_t i = 1; i < call->n_inputs; i++) {
         if (i != but && mdf_call_input(call, i) != NULL && !mdf_call_is_constant(call, i)) {
             return false;
         }
@@ -248,7 +248,7 @@ static bool plan_axis(struct mdf_call *call, int64_t axis_given, struct mdf_rout
     struct spectra job = {0};
     size_t axis;
 
-    return knows_inputs(call, 1, SIZE_MAX) && read_axis(call, call->inputs[0], axis_given, &job, &axis) &&
+    return knows_inputs(call, SIZE_MAX) && read_axis(call, call->inputs[0], axis_given, &job, &axis) &&
            plan_lines(call, &job, plan);
 }
 
@@ -284,7 +284,7 @@ static bool plan_dft_20(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     int64_t axis;
 
-    return knows_inputs(call, 1, SIZE_MAX) && read_axis_20(call, &axis) && plan_axis(call, axis, plan);
+    return knows_inputs(call, SIZE_MAX) && read_axis_20(call, &axis) && plan_axis(call, axis, plan);
 }
 
 /* ------------------------------------------------------------------ STFT */
@@ -368,7 +368,7 @@ static bool plan_stft(struct mdf_call *call, struct mdf_routine_plan *plan)
     const struct mdf_value *window = mdf_call_input(call, INPUT_WINDOW);
     struct spectra job = {0};
 
-    return knows_inputs(call, 1, INPUT_WINDOW) && (window == NULL || window->dtype == call->inputs[0]->dtype) &&
+    return knows_inputs(call, INPUT_WINDOW) && (window == NULL || window->dtype == call->inputs[0]->dtype) &&
            read_signal(call, call->inputs[0], &job) && plan_lines(call, &job, plan);
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_ELEMENTS = 8, STEP = 2 };
+enum { STEP = 2 };
 
 static const char *opcode_name(enum mdf_opcode opcode)
 {
@@ -180,7 +180,7 @@ void mdf_code_print_values(struct mdf_text *text, const struct mdf_code_names *n
 
     for (i = 0; i < names->code->n_constants; i++) {
         mdf_text_printf(text, "%*s#%zu  ", indent, "", i);
-        mdf_value_print(text, &names->code->constants[i], MOST_ELEMENTS);
+        mdf_value_print(text, &names->code->constants[i]);
         mdf_text_append_string(text, "\n");
     }
     for (i = 0; i < names->code->n_captures; i++) {

@@ -25,11 +25,11 @@ static bool is_real(const struct mdf_lowered_value *value, uint8_t dtype)
            (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
 }
 
-static bool setting_is(const struct mdf_lowered_op *op, const char *name, double wanted)
+static bool is_one(const struct mdf_lowered_op *op, const char *name)
 {
     const double *number = mdf_setting_field(op->operator, op->settings, name);
 
-    return number != NULL && *number >= wanted && *number <= wanted;
+    return number != NULL && *number >= 1 && *number <= 1;
 }
 
 static bool is_turned(const struct mdf_lowered_op *op, const char *name)
@@ -85,7 +85,7 @@ static bool describe(const struct mdf_lowered *lowered, const struct mdf_lowered
     turns = is_gemm && is_turned(op, "transB");
     k = (size_t)mdf_value_shape(&b->form)[turns ? 1 : 0];
     n = (size_t)mdf_value_shape(&b->form)[turns ? 0 : 1];
-    if (is_gemm && (!setting_is(op, "alpha", 1) || !setting_is(op, "beta", 1) || is_turned(op, "transA") ||
+    if (is_gemm && (!is_one(op, "alpha") || !is_one(op, "beta") || is_turned(op, "transA") ||
                     !takes_start(lowered, call, n, b->form.dtype, product))) {
         return false;
     }

@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-enum { STEP = 2, MOST_ELEMENTS = 8 };
+enum { STEP = 2 };
 
 struct printing {
     struct mdf_text *text;
@@ -424,7 +424,7 @@ void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered,
     for (id = 0; id < lowered->n_values; id++) {
         if (lowered->values[id].place == MDF_LOWERED_CONSTANT) {
             mdf_text_printf(text, "constant v%u ", (unsigned)id);
-            mdf_value_print(text, &lowered->values[id].form, MOST_ELEMENTS);
+            mdf_value_print(text, &lowered->values[id].form);
             mdf_text_append_string(text, "\n");
         }
     }

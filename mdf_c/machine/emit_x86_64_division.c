@@ -309,7 +309,7 @@ static void divide_by_value(struct emission *emission, const struct mdf_lowered_
     divide_by_minus_one(emission, op);
     assemble_jump(assembler, done);
     bind_label(assembler, usual);
-    assemble_sign_of_rax(assembler, 8);
+    assemble_sign_of_rax(assembler);
     assemble_single(assembler, SINGLE_DIVIDE, 8, in_register(RCX));
     if (floors(op)) {
         round_down(emission, op);

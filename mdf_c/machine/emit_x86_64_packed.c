@@ -91,9 +91,9 @@ void packed_change_width(struct packed *packed, uint8_t target, uint8_t source, 
 }
 
 /* The register that has the mask of a bool operand in lanes of `to` bytes: its own, or the first scratch register. */
-static uint8_t mask_for(struct packed *packed, size_t k, unsigned to)
+static uint8_t mask_for(struct packed *packed, unsigned to)
 {
-    uint8_t number = packed->in[k];
+    uint8_t number = packed->in[0];
 
     if (to == packed->width) {
         return number;
@@ -275,7 +275,7 @@ static void emit_logic(struct packed *packed)
 static void emit_select(struct packed *packed)
 {
     unsigned width = packed_element_size(packed, packed->dtype);
-    uint8_t mask = mask_for(packed, 0, width), otherwise = packed->in[2];
+    uint8_t mask = mask_for(packed, width), otherwise = packed->in[2];
     struct machine_operand then = packed_operand(packed, 1);
     uint8_t target = packed->out;
 
@@ -293,7 +293,7 @@ static void cast_mask(struct packed *packed, unsigned to)
 {
     static const uint64_t one_of_double = UINT64_C(0x3FF0000000000000);
     unsigned width = packed_element_size(packed, to);
-    uint8_t mask = mask_for(packed, 0, width), target = packed->out;
+    uint8_t mask = mask_for(packed, width), target = packed->out;
     uint64_t one = to == MDF_DTYPE_FLOAT64 ? one_of_double : to == MDF_DTYPE_FLOAT32 ? UINT64_C(0x3F800000) : 1;
 
     assemble_vector(packed->assembler, width == 8 ? VECTOR_AND | OF_DOUBLES : VECTOR_AND, packed_register_size(packed, width),

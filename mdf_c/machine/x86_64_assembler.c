@@ -439,12 +439,10 @@ void assemble_move(struct assembler *assembler, uint8_t target, uint8_t source)
     }
 }
 
-void assemble_sign_of_rax(struct assembler *assembler, unsigned size)
+void assemble_sign_of_rax(struct assembler *assembler)
 {
     if (make_room(assembler)) {
-        if (size == 8) {
-            put(assembler, 0x48);
-        }
+        put(assembler, 0x48);
         put(assembler, 0x99);
     }
 }

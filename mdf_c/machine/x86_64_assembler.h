@@ -155,8 +155,8 @@ void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t 
 /* The same for an address of this process, always in 8 bytes, which are noted. */
 void assemble_move_address(struct assembler *assembler, uint8_t number, const void *address);
 void assemble_move(struct assembler *assembler, uint8_t target, uint8_t source);
-/* Fills edx or rdx with the sign of eax or rax. */
-void assemble_sign_of_rax(struct assembler *assembler, unsigned size);
+/* Fills rdx with the sign of rax. */
+void assemble_sign_of_rax(struct assembler *assembler);
 void assemble_push(struct assembler *assembler, uint8_t number);
 void assemble_pop(struct assembler *assembler, uint8_t number);
 void assemble_return(struct assembler *assembler);

@@ -368,7 +368,7 @@ static bool add_formals(struct body_builder *body)
         }
         if (declared != NULL && declared->declaration.type.exact && !declared->declaration.type.sequence &&
             body->request->formals[i].dtype == MDF_DTYPE_NONE) {
-            operand = unit_declare(&target, slot, &declared->declaration.type, MDF_NO_OPERAND);
+            operand = unit_declare(&target, slot, &declared->declaration.type);
         }
         if (operand != MDF_NO_OPERAND && body->request->loop && i < 2 && declared != NULL && declared->declaration.rank == 1) {
             operand = unit_call_python(&target, "numpy.atleast_1d", &operand, 1, MDF_NO_OPERAND); /* declared as of shape [1] */
@@ -512,7 +512,7 @@ static bool declared_yields(struct body_builder *body)
             return false;
         }
         if (declaration->type.exact && !declaration->type.sequence) {
-            operand = unit_declare(&target, operand, &declaration->type, MDF_NO_OPERAND);
+            operand = unit_declare(&target, operand, &declaration->type);
         }
         if (!add_yield(body, operand, declaration)) {
             return false;

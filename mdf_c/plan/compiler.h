@@ -216,7 +216,7 @@ mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a
 #define PYTHON_NUMBERS "gradient.numbers"       /* of the elements, from 1 on */
 #define PYTHON_AS_REAL "gradient.as_real"       /* whole numbers as real ones */
 #define PYTHON_NO_NUMBERS "gradient.no_numbers" /* what moved elements are filled with */
-mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into);
+mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type);
 /* An operand of unit `from` as seen from `unit`, an inner one: captured through every level between. */
 mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *from, mdf_operand operand);
 struct mdf_code *unit_finish(struct compiler *compiler, struct unit *unit);
@@ -333,10 +333,9 @@ bool collect_body_names(struct compiler *compiler, const struct mdf_definition *
 /* The expressions in "[a, b]", a JSON list, or anything else as one: pieces of a variadic argument. */
 bool split_variadic(struct compiler *compiler, const struct mdf_node *node, struct list *pieces);
 
-/* --- functions.c: a function, or a parameter with a function or a value. Outcome outputs are operands of the unit; a single
- * output goes into slot `into` where that is not MDF_NO_OPERAND. */
+/* --- functions.c: a function, or a parameter with a function or a value. Outcome outputs are operands of the unit. */
 bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
-                        mdf_operand into, struct outcome *outcome);
+                        struct outcome *outcome);
 /* Adds the names that a definition refers to, those that a function finds without being given them included. */
 bool collect_definition_names(struct compiler *compiler, const struct mdf_definition *definition, struct list *names);
 
@@ -374,7 +373,7 @@ mdf_operand compile_custom_expression(struct target *target, const struct mdf_cu
 
 /* --- onnx_call.c */
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
-                       mdf_operand into, struct outcome *outcome);
+                       struct outcome *outcome);
 /* The schema of "onnx::NAME" or "DOMAIN::NAME" at the model's opset of that domain; NULL where it is not one. */
 const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const char *function);
 /* Whether a call's arguments are of a version's form: each a formal or an attribute, no attribute fed by an input port. */
@@ -397,9 +396,8 @@ bool infer_formals(struct target *target, const struct call_types *call, size_t 
                    const struct mdf_static_type **formals);
 /* How many outputs the call has by its inputs and attributes: see mdf_infer_output_count. False with the error set. */
 bool infer_output_count(struct target *target, const struct call_types *call, size_t *n_outputs);
-/* Notes what is known of the outputs; not of `into`, a slot that holds other values too. */
-bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
-                   mdf_operand into);
+/* Notes what is known of the outputs. */
+bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs);
 
 /* --- gradient.c: derivatives of a value by others, from the code that computes it */
 /* The outcomes of a call of Gradient; `inputs` are the values to derive at. */

@@ -231,7 +231,7 @@ static const char *next_formal(struct compiler *compiler, const char **formals)
 }
 
 static mdf_operand compile_standard(struct target *inner, const struct mdf_definition *definition,
-                                    const struct mdf_standard_function *function, mdf_operand into)
+                                    const struct mdf_standard_function *function)
 {
     const char *formals = function->formals, *formal;
     struct list known = {0};
@@ -246,11 +246,11 @@ static mdf_operand compile_standard(struct target *inner, const struct mdf_defin
         }
     }
     warn_unknown_arguments(inner->compiler, definition, &known);
-    return compile_text(inner, function->expression, into);
+    return compile_text(inner, function->expression, MDF_NO_OPERAND);
 }
 
 bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
-                        mdf_operand into, struct outcome *outcome)
+                        struct outcome *outcome)
 {
     struct scope scope = {.outer = target->scope, .unit = target->unit};
     struct target inner = {target->compiler, target->unit, &scope};
@@ -269,7 +269,7 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     }
     if (definition->function != NULL && is_onnx(definition->function)) {
         return find_onnx_schema(target->compiler, definition->function) != NULL
-                   ? compile_onnx_call(target, definition, usage, into, outcome)
+                   ? compile_onnx_call(target, definition, usage, outcome)
                    : unknown_function(target, definition);
     }
     function = definition->function != NULL ? mdf_standard_function(definition->function) : NULL;
@@ -285,8 +285,8 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     if (!bind_arguments(&inner, definition)) {
         return false;
     }
-    *operand =
-        function != NULL ? compile_standard(&inner, definition, function, into) : compile_value(&inner, definition->value, into);
+    *operand = function != NULL ? compile_standard(&inner, definition, function)
+                                : compile_value(&inner, definition->value, MDF_NO_OPERAND);
     *outcome = (struct outcome){operand, 1, false};
     return *operand != MDF_NO_OPERAND;
 }

@@ -190,7 +190,7 @@ static bool make_initial(struct node_builder *builder, struct target *target, st
     if (item->is_stateful) {
         operand = node_initial_of_state(builder, target, item);
     } else {
-        if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+        if (!compile_definition(target, item->definition, &item->usage, &outcome)) {
             return false;
         }
         if (!item->needs_initial) {
@@ -279,7 +279,7 @@ static bool make_function(struct node_builder *builder, struct target *target, s
     if (item->definition->is_broken) {
         return node_bind_unknown(builder, target, item);
     }
-    if (!compile_definition(target, item->definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+    if (!compile_definition(target, item->definition, &item->usage, &outcome)) {
         return false;
     }
     if (!outcome.several && must_be_kept(builder, outcome.outputs[0])) {
@@ -414,7 +414,7 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
         struct target look = {builder->compiler, target->unit,
                               node_is_level(builder, item) ? &builder->before_conditions : &builder->scope};
 
-        if (!compile_definition(&look, &definition, &item->usage, MDF_NO_OPERAND, &outcome)) {
+        if (!compile_definition(&look, &definition, &item->usage, &outcome)) {
             return false;
         }
         if (outcome.several && !item->needs_initial && item->parameter->n_conditions == 0) {
@@ -446,7 +446,7 @@ static bool compile_parameter(struct node_builder *builder, struct item *item)
         }
     }
     if (operand != MDF_NO_OPERAND && item->parameter->declaration.type.dtype != MDF_DTYPE_NONE) {
-        operand = unit_declare(target, operand, &item->parameter->declaration.type, MDF_NO_OPERAND);
+        operand = unit_declare(target, operand, &item->parameter->declaration.type);
     }
     if (operand == MDF_NO_OPERAND || !bind_result(builder, item, &outcome, operand, n_slots_before)) {
         return false;
@@ -492,7 +492,7 @@ static bool compile_output(struct node_builder *builder, size_t index)
         }
     }
     if (operand != MDF_NO_OPERAND && port->declaration.type.exact && !port->declaration.type.sequence) {
-        operand = unit_declare(target, operand, &port->declaration.type, MDF_NO_OPERAND);
+        operand = unit_declare(target, operand, &port->declaration.type);
     }
     if (operand != MDF_NO_OPERAND && reserved != MDF_NO_OPERAND) {
         operand = unit_emit(target, MDF_OPCODE_COPY, reserved, operand, 0) ? reserved : MDF_NO_OPERAND;

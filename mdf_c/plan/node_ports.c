@@ -119,11 +119,11 @@ bool node_bind_port(struct node_builder *builder, size_t index)
         operand = compile_edges(builder, index);
         if (operand != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence &&
             !is_typed_alike(builder, index)) {
-            operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND);
+            operand = unit_declare(&builder->target, operand, &port->declaration.type);
         }
     } else if (builder->graph->is_nested && MDF_OPERAND_KIND(operand) == MDF_OPERAND_CAPTURE &&
                port->declaration.type.dtype != MDF_DTYPE_NONE && !port->declaration.type.sequence) {
-        operand = unit_declare(&builder->target, operand, &port->declaration.type, MDF_NO_OPERAND); /* of the node around it */
+        operand = unit_declare(&builder->target, operand, &port->declaration.type); /* of the node around it */
     }
     if (operand == MDF_NO_OPERAND || !note_shape(builder, port, operand)) {
         return false;

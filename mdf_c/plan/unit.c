@@ -626,19 +626,18 @@ static void note_declared(struct unit *unit, mdf_operand source, const struct md
     }
 }
 
-mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type, mdf_operand into)
+mdf_operand unit_declare(struct target *target, mdf_operand source, const struct mdf_declared_type *type)
 {
+    mdf_operand into = unit_new_slot(target, unit_flags(target->unit, source));
+
     if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, unit_flags(target->unit, source));
-        if (into != MDF_NO_OPERAND) {
-            note_declared(target->unit, source, type, into);
-        }
-    }
-    if (into == MDF_NO_OPERAND || !list_add(target->compiler, &target->unit->declarations, type, sizeof *type)) {
         return MDF_NO_OPERAND;
     }
-    return unit_emit(target, MDF_OPCODE_DECLARE, into, source, (mdf_operand)(target->unit->declarations.n - 1)) ? into
-                                                                                                                : MDF_NO_OPERAND;
+    note_declared(target->unit, source, type, into);
+    return list_add(target->compiler, &target->unit->declarations, type, sizeof *type) &&
+                   unit_emit(target, MDF_OPCODE_DECLARE, into, source, (mdf_operand)(target->unit->declarations.n - 1))
+               ? into
+               : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ finished units */

@@ -233,10 +233,10 @@ static const struct mdf_element_form *form_of_code(enum mdf_lowered_code code, m
     return NULL;
 }
 
-/* The value of a whole constant operand; false: it is none. */
-static bool constant_whole(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op, size_t i, int64_t *whole)
+/* The value of a whole constant second operand; false: it is none. */
+static bool constant_divisor(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op, int64_t *whole)
 {
-    const void *element = mdf_source_constant_element(writer, op->in[i]);
+    const void *element = mdf_source_constant_element(writer, op->in[1]);
 
     if (element == NULL || is_real((mdf_dtype)op->dtype)) {
         return false;
@@ -251,7 +251,7 @@ static bool divides_by_constant(const struct mdf_source_writer *writer, const st
     int64_t divisor;
 
     return op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_FLOOR_REMAINDER &&
-           constant_whole(writer, op, 1, &divisor) && divisor != 0 && divisor != -1;
+           constant_divisor(writer, op, &divisor) && divisor != 0 && divisor != -1;
 }
 
 /* Operands for which a code has no result, whatever its function does with them. */
@@ -546,7 +546,7 @@ static const char *last_bits(struct mdf_source_writer *writer, const struct mdf_
     int64_t divisor;
 
     if ((element != MDF_ELEMENT(floor_remainder) && element != MDF_ELEMENT(modulo)) || mdf_dtype_kind(dtype) != 'i' ||
-        !mdf_source_computes(dtype) || !constant_whole(writer, op, 1, &divisor) || divisor <= 0 ||
+        !mdf_source_computes(dtype) || !constant_divisor(writer, op, &divisor) || divisor <= 0 ||
         (divisor & (divisor - 1)) != 0) {
         return NULL;
     }

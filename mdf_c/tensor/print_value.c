@@ -51,12 +51,13 @@ static void print_element(struct mdf_text *text, mdf_dtype dtype, const void *el
     }
 }
 
-void mdf_value_print(struct mdf_text *text, const struct mdf_value *value, size_t most)
+void mdf_value_print(struct mdf_text *text, const struct mdf_value *value)
 {
+    enum { MOST_ELEMENTS = 8 };
     size_t size = mdf_dtype_size((mdf_dtype)value->dtype), i;
 
     mdf_value_print_form(text, value);
-    for (i = 0; value->kind == MDF_KIND_TENSOR && i < value->length && i < most; i++) {
+    for (i = 0; value->kind == MDF_KIND_TENSOR && i < value->length && i < MOST_ELEMENTS; i++) {
         mdf_text_append_string(text, " ");
         print_element(text, (mdf_dtype)value->dtype, (const char *)value->data + i * size);
     }

@@ -7,7 +7,7 @@
 
 /* "float64[2,3]"; nothing of the elements. */
 void mdf_value_print_form(struct mdf_text *text, const struct mdf_value *value);
-/* The same with the first `most` elements of an array: "int64[3] 1 2 3", "float64 0.5", "float64[1000] 0.5 0.25 ...". */
-void mdf_value_print(struct mdf_text *text, const struct mdf_value *value, size_t most);
+/* The same with the first elements of an array: "int64[3] 1 2 3", "float64 0.5", "float64[1000] 0.5 0.25 ...". */
+void mdf_value_print(struct mdf_text *text, const struct mdf_value *value);
 
 #endif

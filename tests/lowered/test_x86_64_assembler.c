@@ -186,7 +186,7 @@ Test(x86_64_assembler, one_operand)
 {
     begin();
     assemble_move(&assembler, RAX, RDI);
-    assemble_sign_of_rax(&assembler, 8);
+    assemble_sign_of_rax(&assembler);
     assemble_single(&assembler, SINGLE_DIVIDE, 8, in_register(RSI));
     assemble_shift(&assembler, SHIFT_LEFT, 8, RAX, 8);
     assemble_general(&assembler, GENERAL_OR, 8, RAX, in_register(RDX));

@@ -641,14 +641,14 @@ static bool repeat_blocks(struct mdf_call *call, const struct mdf_value *array, 
     return elements != NULL;
 }
 
-const struct mdf_value *mdf_numpy_along(struct mdf_call *call, const struct mdf_value *array, size_t slot, size_t *axis)
+const struct mdf_value *mdf_numpy_along(struct mdf_call *call, const struct mdf_value *array, size_t *axis)
 {
     int64_t length = (int64_t)array->length, number;
     struct mdf_value *slots = mdf_python_slots(call);
 
     *axis = 0;
     if (mdf_python_given(call, 2) == NULL) {
-        return slots != NULL && mdf_python_reshape(call, &slots[slot], array, 1, &length) ? &slots[slot] : NULL;
+        return slots != NULL && mdf_python_reshape(call, &slots[SLOT_HELD], array, 1, &length) ? &slots[SLOT_HELD] : NULL;
     }
     return mdf_call_integer(call, 2, &number) && mdf_call_axis(call, number, array->rank, axis) ? array : NULL;
 }
@@ -663,7 +663,7 @@ static bool run_repeat(struct mdf_call *call)
     if (repeats == NULL) {
         return false;
     }
-    array = mdf_numpy_along(call, array, SLOT_HELD, &axis);
+    array = mdf_numpy_along(call, array, &axis);
     if (array == NULL) {
         return false;
     }

@@ -179,7 +179,7 @@ static bool run_take(struct mdf_call *call)
         return false;
     }
     indices = mdf_python_array_of(call, call->inputs[1], MDF_DTYPE_INT64, MDF_SLOT_OPERANDS + 1);
-    array = indices == NULL ? NULL : mdf_numpy_along(call, array, SLOT_HELD, &axis);
+    array = indices == NULL ? NULL : mdf_numpy_along(call, array, &axis);
     shape = array == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank + indices->rank);
     if (shape == NULL) {
         return false;

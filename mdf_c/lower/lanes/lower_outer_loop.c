@@ -454,7 +454,7 @@ static bool add_parameters(struct outer_loop *outer)
     for (i = 0; i < outer->n_lanes; i++) {
         numbers[i] = (int64_t)i;
     }
-    outer->loop->number = widening_add_parameter_of_one(widening, MDF_DTYPE_INT64);
+    outer->loop->number = widening_add_loop_number(widening);
     first = widening_compute_two(widening, MDF_LOWERED_MULTIPLY, MDF_DTYPE_INT64, outer->loop->number,
                                  widening_constant(widening, MDF_DTYPE_INT64, (double)outer->n_lanes));
     mdf_value_borrow_tensor(lowering->memory, &lanes, MDF_DTYPE_INT64, MDF_STRENGTH_TYPED, 1, &shape, numbers);

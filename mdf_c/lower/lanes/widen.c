@@ -153,9 +153,9 @@ mdf_lowered_id widening_add_parameter(struct widening *widening, mdf_dtype dtype
     return add_number(widening, MDF_LOWERED_PARAMETER, dtype, true);
 }
 
-mdf_lowered_id widening_add_parameter_of_one(struct widening *widening, mdf_dtype dtype)
+mdf_lowered_id widening_add_loop_number(struct widening *widening)
 {
-    return add_number(widening, MDF_LOWERED_PARAMETER, dtype, false);
+    return add_number(widening, MDF_LOWERED_PARAMETER, MDF_DTYPE_INT64, false);
 }
 
 mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowered_op *source, mdf_dtype result)

@@ -324,7 +324,7 @@ static bool add_parameters(struct widened *in)
     if (narrow->number != MDF_LOWERED_NONE) {
         in->loop->number = widening_add(widening, MDF_LOWERED_PARAMETER, narrow->number);
     } else if (in->trip_count != MDF_LOWERED_NONE) {
-        in->loop->number = widening_add_parameter_of_one(widening, MDF_DTYPE_INT64);
+        in->loop->number = widening_add_loop_number(widening);
     }
     if (in->trip_count != MDF_LOWERED_NONE) { /* at the beginning, so that all behind it may become one nest */
         in->next_number = widening_compute_two(widening, MDF_LOWERED_ADD, MDF_DTYPE_INT64, in->loop->number,

@@ -48,10 +48,10 @@ mdf_lowered_id widening_and(struct widening *widening, mdf_lowered_id a, mdf_low
 mdf_lowered_id widening_not(struct widening *widening, mdf_lowered_id a);
 /* Of a number: whether it has one for each lane. */
 bool widening_has_lanes(const struct widening *widening, mdf_lowered_id id);
-/* New numbers that the narrow form has not: a result, and parameters of a loop, for each lane or for all. */
+/* New numbers that the narrow form has not: a result, a parameter of a loop for each lane, and the number of a loop's run. */
 mdf_lowered_id widening_add_number(struct widening *widening, mdf_dtype dtype, bool has_lanes);
 mdf_lowered_id widening_add_parameter(struct widening *widening, mdf_dtype dtype);
-mdf_lowered_id widening_add_parameter_of_one(struct widening *widening, mdf_dtype dtype);
+mdf_lowered_id widening_add_loop_number(struct widening *widening);
 
 /* --- widen_float32.c */
 /* What an op on numbers that were float32 is in float32, with the same result; NONE: nothing. */

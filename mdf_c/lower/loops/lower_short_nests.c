@@ -196,16 +196,13 @@ static bool write_store(const struct writing *writing, size_t point)
 
 /* ------------------------------------------------------------------ folds */
 
-static mdf_lowered_id constant_number(const struct writing *writing, double real, int64_t whole)
+static mdf_lowered_id add_zero(const struct writing *writing)
 {
-    mdf_dtype dtype = (mdf_dtype)writing->step->dtype;
-    bool is_real = mdf_dtype_kind(dtype) == 'f';
     struct mdf_value constant = {0};
-    uint64_t element = 0;
+    uint64_t element = 0; /* of any type */
 
-    mdf_convert_elements(dtype, &element, is_real ? MDF_DTYPE_FLOAT64 : MDF_DTYPE_INT64, is_real ? (const void *)&real : &whole,
-                         1, false);
-    mdf_value_borrow_tensor(writing->arrays->lowering->memory, &constant, dtype, MDF_STRENGTH_TYPED, 0, NULL, &element);
+    mdf_value_borrow_tensor(writing->arrays->lowering->memory, &constant, (mdf_dtype)writing->step->dtype, MDF_STRENGTH_TYPED, 0,
+                            NULL, &element);
     return lowering_add_constant(writing->arrays->lowering, &constant, false);
 }
 
@@ -250,9 +247,8 @@ static mdf_lowered_id begin(const struct writing *writing, mdf_lowered_id first,
     if (step->has_start) {
         return join(writing, number_at(writing, step->in[1], step->level, point), first);
     }
-    return step->fold == MDF_NEST_SUM && mdf_dtype_kind((mdf_dtype)step->dtype) == 'f'
-               ? join(writing, constant_number(writing, 0.0, 0), first)
-               : first;
+    return step->fold == MDF_NEST_SUM && mdf_dtype_kind((mdf_dtype)step->dtype) == 'f' ? join(writing, add_zero(writing), first)
+                                                                                       : first;
 }
 
 static mdf_lowered_id write_fold(const struct writing *writing, size_t point)

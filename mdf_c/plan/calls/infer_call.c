@@ -143,7 +143,7 @@ static bool has_promise(const struct target *target, const struct call_types *ca
 
 /* `promised`: what the outputs are if what bodies declare holds; nothing is refused for it. */
 static bool infer(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
-                  mdf_operand into, bool promised)
+                  bool promised)
 {
     struct mdf_static_type *types = new_types(target, n_outputs);
     struct mdf_inference inference;
@@ -158,16 +158,13 @@ static bool infer(struct target *target, const struct call_types *call, const md
         return (promised && inference.status != MDF_OUT_OF_MEMORY) || refuse(target, &inference);
     }
     for (i = 0; i < n_outputs; i++) {
-        if (outputs[i] != into) {
-            (promised ? unit_promise_type : unit_set_type)(target->unit, outputs[i], &types[i]);
-        }
+        (promised ? unit_promise_type : unit_set_type)(target->unit, outputs[i], &types[i]);
     }
     return true;
 }
 
-bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs,
-                   mdf_operand into)
+bool infer_outputs(struct target *target, const struct call_types *call, const mdf_operand *outputs, size_t n_outputs)
 {
-    return infer(target, call, outputs, n_outputs, into, false) &&
-           (!has_promise(target, call) || infer(target, call, outputs, n_outputs, into, true));
+    return infer(target, call, outputs, n_outputs, false) &&
+           (!has_promise(target, call) || infer(target, call, outputs, n_outputs, true));
 }

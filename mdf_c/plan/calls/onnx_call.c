@@ -574,7 +574,29 @@ static bool check_ports(const struct call_builder *builder, const struct usage *
     return false;
 }
 
-static bool emit(struct call_builder *builder, const struct usage *usage, mdf_operand into, struct outcome *outcome)
+/* NULL: memory was refused. */
+static struct mdf_signature *make_signature(const struct call_builder *builder)
+{
+    struct compiler *compiler = builder->target->compiler;
+    struct mdf_signature *signature = mdf_signature_new(compiler->arena, builder->schema, builder->operands.n);
+    const struct mdf_formal *first = builder->schema->inputs;
+    size_t i;
+
+    if (signature == NULL) {
+        compile_out_of_memory(compiler);
+        return NULL;
+    }
+    for (i = 0; i < signature->n_inputs; i++) {
+        struct mdf_signature_input *input = &signature->inputs[i];
+
+        input->counts = input->counts && (builder->row->flags & MDF_OPERATOR_KEEPS_SCALARS) == 0;
+        input->needs_axis = (builder->row->flags & MDF_OPERATOR_NEEDS_AXIS) != 0 &&
+                            (input->formal == first || (input->formal->variable >= 0 && input->formal->variable == first->variable));
+    }
+    return signature;
+}
+
+static bool emit(struct call_builder *builder, const struct usage *usage, struct outcome *outcome)
 {
     struct target *target = builder->target;
     struct compiler *compiler = target->compiler;
@@ -594,7 +616,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
         return false;
     }
     for (i = 0; i < n_wired; i++) {
-        outputs[i] = i == 0 && !several && into != MDF_NO_OPERAND ? into : unit_new_slot(target, flags_of_output(builder, i));
+        outputs[i] = unit_new_slot(target, flags_of_output(builder, i));
         if (outputs[i] == MDF_NO_OPERAND) {
             return false;
         }
@@ -613,26 +635,17 @@ static bool emit(struct call_builder *builder, const struct usage *usage, mdf_op
         memcpy((uint32_t *)(uintptr_t)call.bodies, builder->bodies.items, call.n_bodies * sizeof *call.bodies);
     }
     if ((builder->row->flags & MDF_OPERATOR_KEEPS_INPUTS) == 0 && builder->operands.n > 0) {
-        call.signature = mdf_signature_new(compiler->arena, builder->schema, builder->operands.n);
+        call.signature = make_signature(builder);
         if (call.signature == NULL) {
-            compile_out_of_memory(compiler);
             return false;
-        }
-        for (i = 0; (builder->row->flags & MDF_OPERATOR_KEEPS_SCALARS) != 0 && i < call.signature->n_inputs; i++) {
-            call.signature->inputs[i].counts = false;
-        }
-        for (i = 0; (builder->row->flags & MDF_OPERATOR_NEEDS_AXIS) != 0 && i < call.signature->n_inputs; i++) {
-            const struct mdf_formal *formal = call.signature->inputs[i].formal, *first = builder->schema->inputs;
-
-            call.signature->inputs[i].needs_axis = formal == first || (formal->variable >= 0 && formal->variable == first->variable);
         }
     }
     *outcome = (struct outcome){outputs, n_wired, several};
-    return unit_emit_call(target, &call) && infer_outputs(target, &types, outputs, n, into);
+    return unit_emit_call(target, &call) && infer_outputs(target, &types, outputs, n);
 }
 
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
-                       mdf_operand into, struct outcome *outcome)
+                       struct outcome *outcome)
 {
     struct call_builder builder = {.target = target, .definition = definition};
 
@@ -654,5 +667,5 @@ bool compile_onnx_call(struct target *target, const struct mdf_definition *defin
     if ((builder.row->flags & MDF_OPERATOR_DERIVES) != 0) {
         return compile_gradient(target, builder.settings, builder.operands.items, builder.operands.n, outcome);
     }
-    return add_bodies(&builder) && emit(&builder, usage, into, outcome);
+    return add_bodies(&builder) && emit(&builder, usage, outcome);
 }

@@ -304,7 +304,7 @@ static mdf_operand given_to(struct tracer *tracer, const struct mdf_program_port
     mdf_operand value = trace_operand(tracer, tracer->frame > 0 ? port->source : port->slot);
 
     return value != MDF_NO_OPERAND && tracer->frame > 0 && port->declaration.type.dtype != MDF_DTYPE_NONE
-               ? unit_declare(&tracer->target, value, &port->declaration.type, MDF_NO_OPERAND)
+               ? unit_declare(&tracer->target, value, &port->declaration.type)
                : value;
 }
 

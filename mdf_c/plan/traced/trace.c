@@ -229,7 +229,7 @@ static bool trace_move(struct tracer *tracer, const struct mdf_instruction *inst
     if (kept.opcode == MDF_OPCODE_DECLARE) {
         struct mdf_declared_type type = *declared(tracer, &kept); /* the list of declarations grows */
 
-        *now = unit_declare(&tracer->target, source, &type, MDF_NO_OPERAND);
+        *now = unit_declare(&tracer->target, source, &type);
         return *now != MDF_NO_OPERAND;
     }
     if (kept.opcode != MDF_OPCODE_ARRAY) {

@@ -17,9 +17,8 @@ static bool arrive(struct tracer *tracer, const struct mdf_program_port *port, m
 {
     bool combines = !is_first && port->reduce != MDF_REDUCE_OVERWRITE;
     mdf_operand slot = combines ? port->arriving : port->slot;
-    mdf_operand taken = port->declaration.type.dtype != MDF_DTYPE_NONE
-                            ? unit_declare(&tracer->target, value, &port->declaration.type, MDF_NO_OPERAND)
-                            : value;
+    mdf_operand taken =
+        port->declaration.type.dtype != MDF_DTYPE_NONE ? unit_declare(&tracer->target, value, &port->declaration.type) : value;
 
     tracer->now[MDF_OPERAND_INDEX(slot)] = taken;
     return taken != MDF_NO_OPERAND && (!combines || trace_range(tracer, port->combine.first, port->combine.end));
@@ -57,7 +56,7 @@ static bool fill_default(struct tracer *tracer, const struct mdf_program_port *p
         port->default_value != MDF_NO_OPERAND ? trace_operand(tracer, port->default_value) : zeros_of(tracer, port);
 
     if (value != MDF_NO_OPERAND && port->default_value != MDF_NO_OPERAND && port->declaration.type.dtype != MDF_DTYPE_NONE) {
-        value = unit_declare(&tracer->target, value, &port->declaration.type, MDF_NO_OPERAND);
+        value = unit_declare(&tracer->target, value, &port->declaration.type);
     }
     tracer->now[MDF_OPERAND_INDEX(port->slot)] = value;
     return value != MDF_NO_OPERAND;

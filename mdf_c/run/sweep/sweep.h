@@ -115,8 +115,7 @@ mdf_status mdf_sweep_begin_instance(const struct mdf_sweep *sweep, struct mdf_st
                                     const struct mdf_sweep_target *target, mdf_error *error);
 /* Gives a state the values of an instance in a step, and takes its inputs: in the first step, before which it has been restarted,
  * parameters too. */
-mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,
-                                 mdf_error *error);
+mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step);
 /* The seed of an instance. */
 uint64_t mdf_sweep_instance_seed(const struct mdf_sweep *sweep, size_t number);
 /* Whether an input has other values in other steps. */

@@ -485,10 +485,9 @@ mdf_status mdf_sweep_begin_instance(const struct mdf_sweep *sweep, struct mdf_st
     return run(&instance);
 }
 
-mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step,
-                                 mdf_error *error)
+mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state *state, size_t number, uint64_t step)
 {
-    const struct instance instance = {.sweep = sweep, .state = state, .number = number, .error = error};
+    const struct instance instance = {.sweep = sweep, .state = state, .number = number};
     mdf_status status = step == 0 ? set_parameters(&instance) : MDF_OK;
     size_t i, j;
 
