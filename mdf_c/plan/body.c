@@ -371,7 +371,7 @@ static bool add_formals(struct body_builder *body)
             operand = unit_declare(&target, slot, &declared->declaration.type);
         }
         if (operand != MDF_NO_OPERAND && body->request->loop && i < 2 && declared != NULL && declared->declaration.rank == 1) {
-            operand = unit_call_python(&target, "numpy.atleast_1d", &operand, 1, MDF_NO_OPERAND); /* declared as of shape [1] */
+            operand = unit_call_python(&target, "numpy.atleast_1d", &operand, 1); /* declared as of shape [1] */
         }
         if (operand == MDF_NO_OPERAND || !scope_bind(body->compiler, &body->builder.scope, name, operand)) {
             return false;

@@ -220,16 +220,16 @@ static bool place_beside(struct target *target, const struct mdf_operator *row, 
         return true;
     }
     arguments->taken_in_by = named_row(formal->allowed + 1);
-    arguments->taken_in = compile_tree(target, given, MDF_NO_OPERAND);
+    arguments->taken_in = compile_tree(target, given);
     return arguments->taken_in != MDF_NO_OPERAND;
 }
 
 static mdf_operand compile_argument(struct target *target, const struct mdf_operator *row, const struct mdf_expression *given)
 {
-    mdf_operand operand = compile_tree(target, given, MDF_NO_OPERAND);
+    mdf_operand operand = compile_tree(target, given);
 
     return operand != MDF_NO_OPERAND && row->form == MDF_FORM_INTERPOLATE && given->kind == MDF_EXPRESSION_LIST
-               ? compile_as_array(target, operand, MDF_NO_OPERAND) /* points that are written out: as such they have a C form */
+               ? compile_as_array(target, operand) /* points that are written out: as such they have a C form */
                : operand;
 }
 

@@ -43,7 +43,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
                             mdf_operand self, struct call_arguments *arguments);
 
 /* A call of a function that has no kernel (meaning_call.c). */
-mdf_operand compile_meaning(struct target *target, const struct call_arguments *arguments, mdf_operand into);
+mdf_operand compile_meaning(struct target *target, const struct call_arguments *arguments);
 
 /* Ends an error by the name that was meant, where one is near; MDF_NO_OPERAND. */
 mdf_operand compile_suggest(struct target *target, const struct mdf_nearest *nearest);

@@ -193,13 +193,16 @@ bool unit_put_first(struct compiler *compiler, struct unit *unit, const struct l
 const struct mdf_code_call *unit_find_list(struct unit *unit, size_t first, size_t end, mdf_operand operand);
 /* Adds a call with all its operands; `outputs` are slots. */
 bool unit_emit_call(struct target *target, const struct mdf_code_call *call);
-/* Calls a Python row of the operator table; the result goes into slot `into`, or a new one. */
+/* Calls a Python row of the operator table; the result is a slot of its own. */
 mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row, const void *settings, const mdf_operand *inputs,
-                          size_t n, mdf_operand into);
+                          size_t n);
+/* The same into a slot that there is. */
+mdf_operand unit_call_into(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n,
+                           mdf_operand slot);
 /* The same by the row's name. */
-mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into);
+mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n);
 /* The same of two operands; MDF_NO_OPERAND, without an error of its own, where one is. */
-mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b, mdf_operand into);
+mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b);
 /* What the compiler puts in by itself, in several places. */
 #define PYTHON_ADD "operator.add"
 #define PYTHON_MULTIPLY "operator.mul"
@@ -281,27 +284,27 @@ mdf_operand scope_as_operand(struct target *target, const struct outcome *outcom
 /* --- expression_code.c, values.c */
 /* "a", "a.b.c": the whole of a name with points; NULL: the tree is none, or memory was refused (an error is set). */
 const char *whole_name(struct compiler *compiler, const struct mdf_expression *tree);
-/* Compiles what a field holds: a number, a list, an expression. Into slot `into` where that is not MDF_NO_OPERAND. */
-mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into);
-mdf_operand compile_text(struct target *target, const char *text, mdf_operand into);
-mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into);
+/* Compiles what a field holds: a number, a list, an expression. */
+mdf_operand compile_value(struct target *target, const struct mdf_node *node);
+mdf_operand compile_text(struct target *target, const char *text);
+mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree);
 /* Item number `index` of a list or an array. */
 mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index);
 /* Binds the target of a for clause: a name, or names for the items of the item. */
 bool compile_bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item);
 /* --- unrolled.c: a comprehension of as many items as are known; false: it is not known how many. *list: MDF_NO_OPERAND on error.
  */
-bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand into, mdf_operand *list);
+bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand *list);
 /* An item of a list that is made of operands, where derivatives are made of the code; MDF_NO_OPERAND: it is no such list. */
 mdf_operand compile_listed_item(struct target *target, mdf_operand all, int64_t index);
 /* The call of a function of lists whose items are known (enum mdf_written_out), written out; false: they are not known, or it is
  * no such function. `are_there`: the lists stand in the expression. *result: MDF_NO_OPERAND on error. */
 bool compile_written_out(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n_inputs,
                          bool are_there, mdf_operand *result);
-/* The operand itself, or its copy (a view) in `into`. */
-mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into);
-/* The operand, as an array where it holds a list that is one; into slot `into` where that is not MDF_NO_OPERAND. */
-mdf_operand compile_as_array(struct target *target, mdf_operand operand, mdf_operand into);
+/* The operand's copy (a view) in a slot. MDF_NO_OPERAND: one of them is, or the error is set. */
+mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand slot);
+/* The operand, as an array where it holds a list that is one. */
+mdf_operand compile_as_array(struct target *target, mdf_operand operand);
 /* A field that must be constant, as a value (also in the typed form); false with the error set. */
 bool compile_constant(struct target *target, const struct mdf_node *node, struct mdf_value *value);
 /* Runs code that needs nothing from outside, and takes one value of it. */
@@ -368,8 +371,7 @@ bool compile_custom_call(struct target *target, const struct mdf_definition *def
 bool collect_custom_names(struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_custom *custom,
                           struct list *names);
 /* A call in an expression; several outputs are a list. */
-mdf_operand compile_custom_expression(struct target *target, const struct mdf_custom *custom, const mdf_operand *given, size_t n,
-                                      mdf_operand into);
+mdf_operand compile_custom_expression(struct target *target, const struct mdf_custom *custom, const mdf_operand *given, size_t n);
 
 /* --- onnx_call.c */
 bool compile_onnx_call(struct target *target, const struct mdf_definition *definition, const struct usage *usage,

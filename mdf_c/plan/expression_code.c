@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static mdf_operand compile_items(struct target *target, const struct mdf_expression *tree, const char *row, mdf_operand into)
+static mdf_operand compile_items(struct target *target, const struct mdf_expression *tree, const char *row)
 {
     size_t n = tree->as.list.n, i;
     mdf_operand *operands = mdf_arena_array(&target->compiler->scratch, n, sizeof *operands);
@@ -19,44 +19,43 @@ static mdf_operand compile_items(struct target *target, const struct mdf_express
         return compile_out_of_memory(target->compiler);
     }
     for (i = 0; i < n; i++) {
-        operands[i] = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
+        operands[i] = compile_tree(target, tree->as.list.items[i]);
         if (operands[i] == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
     }
-    return unit_call_python(target, row, operands, n, into);
+    return unit_call_python(target, row, operands, n);
 }
 
-mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand into)
+mdf_operand compile_move(struct target *target, mdf_operand operand, mdf_operand slot)
 {
-    if (operand == MDF_NO_OPERAND || into == MDF_NO_OPERAND || operand == into) {
-        return operand;
-    }
-    return unit_emit(target, MDF_OPCODE_BORROW, into, operand, 0) ? into : MDF_NO_OPERAND;
+    return operand != MDF_NO_OPERAND && slot != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_BORROW, slot, operand, 0)
+               ? slot
+               : MDF_NO_OPERAND;
 }
 
-static mdf_operand add_value(struct target *target, bool made, struct mdf_value *value, mdf_operand into)
+static mdf_operand add_value(struct target *target, bool made, struct mdf_value *value)
 {
-    return made ? compile_move(target, unit_add_constant(target, value, 0), into) : compile_out_of_memory(target->compiler);
+    return made ? unit_add_constant(target, value, 0) : compile_out_of_memory(target->compiler);
 }
 
-static mdf_operand compile_leaf(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_leaf(struct target *target, const struct mdf_expression *tree)
 {
     struct mdf_memory *memory = target->compiler->memory;
     struct mdf_value value = {0};
 
     switch (tree->kind) {
     case MDF_EXPRESSION_INT:
-        return add_value(target, mdf_value_make_int(memory, &value, tree->as.integer), &value, into);
+        return add_value(target, mdf_value_make_int(memory, &value, tree->as.integer), &value);
     case MDF_EXPRESSION_REAL:
-        return add_value(target, mdf_value_make_double(memory, &value, tree->as.real), &value, into);
+        return add_value(target, mdf_value_make_double(memory, &value, tree->as.real), &value);
     case MDF_EXPRESSION_STRING:
-        return add_value(target, mdf_value_make_string(memory, &value, tree->as.text.bytes, tree->as.text.length), &value, into);
+        return add_value(target, mdf_value_make_string(memory, &value, tree->as.text.bytes, tree->as.text.length), &value);
     case MDF_EXPRESSION_TRUE:
     case MDF_EXPRESSION_FALSE:
-        return add_value(target, mdf_value_make_bool(memory, &value, tree->kind == MDF_EXPRESSION_TRUE), &value, into);
+        return add_value(target, mdf_value_make_bool(memory, &value, tree->kind == MDF_EXPRESSION_TRUE), &value);
     case MDF_EXPRESSION_NONE:
-        return add_value(target, true, &value, into);
+        return add_value(target, true, &value);
     default:
         return compile_error(target->compiler, MDF_EXPRESSION, "an expression of kind %d is no value", (int)tree->kind);
     }
@@ -70,7 +69,7 @@ static bool is_negative_number(const struct mdf_expression *tree)
     return strcmp(tree->name, "neg") == 0 && (kind == MDF_EXPRESSION_INT || kind == MDF_EXPRESSION_REAL);
 }
 
-static mdf_operand compile_negative_number(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_negative_number(struct target *target, const struct mdf_expression *tree)
 {
     struct mdf_expression negative = *tree->as.list.items[0];
 
@@ -79,7 +78,7 @@ static mdf_operand compile_negative_number(struct target *target, const struct m
     } else {
         negative.as.real = -negative.as.real;
     }
-    return compile_leaf(target, &negative, into);
+    return compile_leaf(target, &negative);
 }
 
 /* ------------------------------------------------------------------ names */
@@ -193,20 +192,20 @@ static const char *dotted_name(struct target *target, const struct mdf_expressio
 }
 
 /* A name that no scope binds: a constant or a type of the closed list. */
-static mdf_operand compile_known_name(struct target *target, const char *name, mdf_operand into)
+static mdf_operand compile_known_name(struct target *target, const char *name)
 {
     struct mdf_value value = {0};
     const char *type = type_by_name(name);
     double real;
 
     if (strcmp(name, "numpy.newaxis") == 0) {
-        return add_value(target, true, &value, into);
+        return add_value(target, true, &value);
     }
     if (mdf_python_constant(name, &real)) {
-        return add_value(target, mdf_value_make_double(target->compiler->memory, &value, real), &value, into);
+        return add_value(target, mdf_value_make_double(target->compiler->memory, &value, real), &value);
     }
     if (type != NULL) {
-        return compile_move(target, unit_add_string(target, type), into);
+        return unit_add_string(target, type);
     }
     if (mdf_operator_python(name) != NULL || mdf_custom_find_dotted(target->compiler->functions, name) != NULL) {
         return compile_error(target->compiler, MDF_TYPE, "the function '%s' is not a value: call it", name);
@@ -214,17 +213,17 @@ static mdf_operand compile_known_name(struct target *target, const char *name, m
     return unknown_name(target, name);
 }
 
-static mdf_operand compile_name(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_name(struct target *target, const struct mdf_expression *tree)
 {
     struct outcome outcome;
 
     if (scope_find(target, tree->as.text.bytes, &outcome)) {
-        return compile_move(target, scope_as_operand(target, &outcome), into);
+        return scope_as_operand(target, &outcome);
     }
-    return compile_known_name(target, tree->as.text.bytes, into);
+    return compile_known_name(target, tree->as.text.bytes);
 }
 
-static mdf_operand compile_attribute(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_attribute(struct target *target, const struct mdf_expression *tree)
 {
     const char *name = dotted_name(target, tree);
     const struct mdf_operator *row = mdf_operator_attribute(tree->name);
@@ -233,10 +232,10 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
     mdf_operand object;
 
     if (name != NULL && scope_find(target, name, &outcome)) { /* "NODE.PORT" of a graph within the node */
-        return compile_move(target, scope_as_operand(target, &outcome), into);
+        return scope_as_operand(target, &outcome);
     }
     if (name != NULL) {
-        return compile_known_name(target, name, into);
+        return compile_known_name(target, name);
     }
     if (row == NULL && mdf_operator_method(tree->name) != NULL) {
         target->compiler->offset = tree->word;
@@ -249,8 +248,8 @@ static mdf_operand compile_attribute(struct target *target, const struct mdf_exp
         compile_error(target->compiler, MDF_NAME, "'%s' is not an attribute of an array", tree->name);
         return compile_suggest(target, &nearest);
     }
-    object = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
-    return object != MDF_NO_OPERAND ? unit_call_row(target, row, NULL, &object, 1, into) : MDF_NO_OPERAND;
+    object = compile_tree(target, tree->as.list.items[0]);
+    return object != MDF_NO_OPERAND ? unit_call_row(target, row, NULL, &object, 1) : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ calls */
@@ -320,8 +319,7 @@ static mdf_operand compile_derived(struct target *target, const struct mdf_opera
         const struct mdf_expression *given = tree->as.list.items[i + 1];
         bool is_left_out = false;
 
-        inputs[i] =
-            known_none(target, given, &is_left_out) && is_left_out ? MDF_NO_OPERAND : compile_tree(target, given, MDF_NO_OPERAND);
+        inputs[i] = known_none(target, given, &is_left_out) && is_left_out ? MDF_NO_OPERAND : compile_tree(target, given);
         if (inputs[i] == MDF_NO_OPERAND && !is_left_out) {
             return MDF_NO_OPERAND;
         }
@@ -345,27 +343,24 @@ static bool has_lists(const struct mdf_operator *row, const struct mdf_expressio
 }
 
 /* A call; behind it one of the function that takes in what is given beside it, in the type of the result or as it is. */
-static mdf_operand call_row(struct target *target, const struct call_arguments *arguments, mdf_operand into)
+static mdf_operand call_row(struct target *target, const struct call_arguments *arguments)
 {
-    mdf_operand first = arguments->taken_in_by == NULL ? into : MDF_NO_OPERAND,
-                result = arguments->row->kernel == NULL ? compile_meaning(target, arguments, first)
-                                                        : unit_call_row(target, arguments->row, arguments->settings,
-                                                                        arguments->operands, arguments->n, first),
+    mdf_operand result = arguments->row->kernel == NULL
+                             ? compile_meaning(target, arguments)
+                             : unit_call_row(target, arguments->row, arguments->settings, arguments->operands, arguments->n),
                 taken_in[2] = {result, arguments->taken_in};
 
     if (arguments->taken_in_by == NULL || result == MDF_NO_OPERAND) {
         return result;
     }
-    if (arguments->taken_in_by->element == NULL) {
-        return unit_call_row(target, arguments->taken_in_by, NULL, taken_in, 2, into);
+    if (arguments->taken_in_by->element != NULL) {
+        taken_in[0] = unit_call_row(target, mdf_python_full_like(), NULL, taken_in, 2);
+        taken_in[1] = result;
     }
-    taken_in[0] = unit_call_row(target, mdf_python_full_like(), NULL, taken_in, 2, MDF_NO_OPERAND);
-    taken_in[1] = result;
-    return taken_in[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND
-                                         : unit_call_row(target, arguments->taken_in_by, NULL, taken_in, 2, into);
+    return taken_in[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND : unit_call_row(target, arguments->taken_in_by, NULL, taken_in, 2);
 }
 
-static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_call(struct target *target, const struct mdf_expression *tree)
 {
     const struct mdf_expression *callee = tree->as.list.items[0];
     const char *name = dotted_name(target, callee);
@@ -381,7 +376,7 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
     } else if (name != NULL) {
         row = find_derived(target, name, &output);
         if (row != NULL) {
-            return compile_move(target, compile_derived(target, row, output, tree), into);
+            return compile_derived(target, row, output, tree);
         }
         row = mdf_operator_python(name);
         if (row == NULL ||
@@ -394,7 +389,7 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
             target->compiler->offset = callee->word;
             return unknown_method(target, callee->name);
         }
-        self = compile_tree(target, callee->as.list.items[0], MDF_NO_OPERAND);
+        self = compile_tree(target, callee->as.list.items[0]);
         if (self == MDF_NO_OPERAND) {
             return self;
         }
@@ -408,11 +403,11 @@ static mdf_operand compile_call(struct target *target, const struct mdf_expressi
         return compile_out_of_memory(target->compiler);
     }
     if (call_arguments_collect(target, row, tree, self, arguments)) {
-        result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n, into)
+        result = custom != NULL ? compile_custom_expression(target, custom, arguments->operands, arguments->n)
                  : arguments->row->kernel != NULL &&
                          compile_written_out(target, row, arguments->operands, arguments->n, has_lists(row, tree), &result)
-                     ? compile_move(target, result, into)
-                     : call_row(target, arguments, into);
+                     ? result
+                     : call_row(target, arguments);
     }
     mdf_memory_release(target->compiler->memory, arguments);
     return result;
@@ -443,7 +438,7 @@ static bool is_output(struct target *target, const struct mdf_expression *tree, 
 
 static bool add_operand_of(struct target *target, struct list *operands, const struct mdf_expression *tree)
 {
-    mdf_operand operand = compile_tree(target, tree, MDF_NO_OPERAND);
+    mdf_operand operand = compile_tree(target, tree);
 
     return operand != MDF_NO_OPERAND && list_add(target->compiler, operands, &operand, sizeof operand);
 }
@@ -493,7 +488,7 @@ static struct mdf_subscript *new_subscript(struct compiler *compiler, size_t n, 
     return subscript;
 }
 
-static mdf_operand compile_subscript(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_subscript(struct target *target, const struct mdf_expression *tree)
 {
     const struct mdf_expression *index = tree->as.list.items[1];
     const struct mdf_expression *const *items = (const struct mdf_expression *const *)&index;
@@ -504,7 +499,7 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
     size_t n = 1, i;
 
     if (is_output(target, tree, &output)) {
-        return compile_move(target, output, into);
+        return output;
     }
     if (index->kind == MDF_EXPRESSION_TUPLE) {
         n = index->as.list.n;
@@ -520,63 +515,63 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
             return MDF_NO_OPERAND;
         }
     }
-    return unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, operands.items, operands.n, into);
+    return unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, operands.items, operands.n);
 }
 
 /* ------------------------------------------------------------------ what jumps */
 
 /* a and b, a or b: the value of the operand that decides. */
-static mdf_operand compile_and_or(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_and_or(struct target *target, const struct mdf_expression *tree)
 {
     enum mdf_opcode opcode = tree->kind == MDF_EXPRESSION_AND ? MDF_OPCODE_JUMP_UNLESS : MDF_OPCODE_JUMP_IF;
     size_t n = tree->as.list.n, i;
     size_t *jumps = mdf_arena_array(&target->compiler->scratch, n, sizeof *jumps);
+    mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
 
     if (jumps == NULL) {
         return compile_out_of_memory(target->compiler);
     }
-    into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
-    for (i = 0; i < n && into != MDF_NO_OPERAND; i++) {
-        mdf_operand item = compile_tree(target, tree->as.list.items[i], MDF_NO_OPERAND);
+    for (i = 0; i < n && result != MDF_NO_OPERAND; i++) {
+        mdf_operand item = compile_tree(target, tree->as.list.items[i]);
 
-        if (compile_move(target, item, into) == MDF_NO_OPERAND) {
+        if (compile_move(target, item, result) == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
-        jumps[i] = i + 1 < n ? unit_emit_jump(target, opcode, into) : 0;
+        jumps[i] = i + 1 < n ? unit_emit_jump(target, opcode, result) : 0;
         if (jumps[i] == SIZE_MAX) {
             return MDF_NO_OPERAND;
         }
     }
-    for (i = 0; into != MDF_NO_OPERAND && i + 1 < n; i++) {
+    for (i = 0; result != MDF_NO_OPERAND && i + 1 < n; i++) {
         unit_land(target->unit, jumps[i]);
     }
-    return into;
+    return result;
 }
 
 /* a < b < c: each operand once; the first comparison that is false is the result. */
-static mdf_operand compile_compare(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_compare(struct target *target, const struct mdf_expression *tree)
 {
     size_t n = tree->as.list.n - 1, i;
     size_t *jumps = mdf_arena_array(&target->compiler->scratch, n, sizeof *jumps);
-    mdf_operand pair[2], result;
+    mdf_operand pair[2], held, result;
     char row[64];
 
     if (jumps == NULL) {
         return compile_out_of_memory(target->compiler);
     }
-    pair[0] = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
-    into = into == MDF_NO_OPERAND && n > 1 ? unit_new_slot(target, 0) : into;
+    pair[0] = compile_tree(target, tree->as.list.items[0]);
+    result = n > 1 ? unit_new_slot(target, 0) : MDF_NO_OPERAND;
     for (i = 0; i < n; i++) {
-        pair[1] = pair[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND : compile_tree(target, tree->as.list.items[i + 1], MDF_NO_OPERAND);
+        pair[1] = pair[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND : compile_tree(target, tree->as.list.items[i + 1]);
         if (pair[1] == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
         snprintf(row, sizeof row, "operator.%s", tree->names[i]);
-        result = unit_call_python(target, row, pair, 2, into);
-        if (n == 1 || result == MDF_NO_OPERAND) {
-            return result;
+        held = n > 1 ? unit_call_into(target, mdf_operator_python(row), pair, 2, result) : unit_call_python(target, row, pair, 2);
+        if (n == 1 || held == MDF_NO_OPERAND) {
+            return held;
         }
-        jumps[i] = i + 1 < n ? unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, into) : 0;
+        jumps[i] = i + 1 < n ? unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, result) : 0;
         if (jumps[i] == SIZE_MAX) {
             return MDF_NO_OPERAND;
         }
@@ -585,38 +580,38 @@ static mdf_operand compile_compare(struct target *target, const struct mdf_expre
     for (i = 0; i + 1 < n; i++) {
         unit_land(target->unit, jumps[i]);
     }
-    return into;
+    return result;
 }
 
-static mdf_operand compile_conditional(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_conditional(struct target *target, const struct mdf_expression *tree)
 {
-    mdf_operand test, value;
+    mdf_operand test, value, result;
     size_t to_else, to_end;
     bool truth = false;
 
     if (target->compiler->derives && known_truth(target, tree->as.list.items[0], &truth)) {
-        return compile_tree(target, tree->as.list.items[truth ? 1 : 2], into);
+        return compile_tree(target, tree->as.list.items[truth ? 1 : 2]);
     }
-    test = compile_tree(target, tree->as.list.items[0], MDF_NO_OPERAND);
-    into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
-    if (test == MDF_NO_OPERAND || into == MDF_NO_OPERAND) {
+    test = compile_tree(target, tree->as.list.items[0]);
+    result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+    if (test == MDF_NO_OPERAND || result == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;
     }
     target->compiler->offset = tree->as.list.items[0]->offset; /* where the test is no truth */
     to_else = unit_emit_jump(target, MDF_OPCODE_JUMP_UNLESS, test);
     target->compiler->offset = tree->offset;
-    value = compile_tree(target, tree->as.list.items[1], MDF_NO_OPERAND);
-    if (to_else == SIZE_MAX || compile_move(target, value, into) == MDF_NO_OPERAND) {
+    value = compile_tree(target, tree->as.list.items[1]);
+    if (to_else == SIZE_MAX || compile_move(target, value, result) == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;
     }
     to_end = unit_emit_jump(target, MDF_OPCODE_JUMP, 0);
     unit_land(target->unit, to_else);
-    value = compile_tree(target, tree->as.list.items[2], MDF_NO_OPERAND);
-    if (to_end == SIZE_MAX || compile_move(target, value, into) == MDF_NO_OPERAND) {
+    value = compile_tree(target, tree->as.list.items[2]);
+    if (to_end == SIZE_MAX || compile_move(target, value, result) == MDF_NO_OPERAND) {
         return MDF_NO_OPERAND;
     }
     unit_land(target->unit, to_end);
-    return into;
+    return result;
 }
 
 mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index)
@@ -629,7 +624,7 @@ mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index)
         return MDF_NO_OPERAND;
     }
     part->kind = MDF_SUBSCRIPT_INDEX;
-    return unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, inputs, 2, MDF_NO_OPERAND);
+    return unit_call_row(target, mdf_operator_python(PYTHON_ITEM), subscript, inputs, 2);
 }
 
 bool compile_bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item)
@@ -659,10 +654,10 @@ static bool compile_clauses(struct target *target, const struct mdf_expression *
     size_t loop, jump;
 
     if (tree->clauses[clause] == '\0') {
-        element = compile_tree(target, items[0], MDF_NO_OPERAND);
+        element = compile_tree(target, items[0]);
         return element != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_APPEND, list, element, 0);
     }
-    operand = compile_tree(target, items[tree->clauses[clause] == 'f' ? item + 1 : item], MDF_NO_OPERAND);
+    operand = compile_tree(target, items[tree->clauses[clause] == 'f' ? item + 1 : item]);
     if (operand == MDF_NO_OPERAND) {
         return false;
     }
@@ -694,26 +689,25 @@ static bool compile_clauses(struct target *target, const struct mdf_expression *
     return true;
 }
 
-static mdf_operand compile_comprehension(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_comprehension(struct target *target, const struct mdf_expression *tree)
 {
     struct scope scope = {.outer = target->scope, .unit = target->unit};
     struct target inner = {target->compiler, target->unit, &scope};
     mdf_operand list;
 
-    if (target->compiler->gradient != NULL && compile_unrolled(target, tree, into, &list)) {
+    if (target->compiler->gradient != NULL && compile_unrolled(target, tree, &list)) {
         return list;
     }
-    into = into == MDF_NO_OPERAND ? unit_new_slot(target, OPERAND_MAY_BE_LIST) : into;
-    if (into == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_LIST, into, 0, 0) || !compile_clauses(&inner, tree, 0, 1, into)) {
-        return MDF_NO_OPERAND;
-    }
-    return into;
+    list = unit_new_slot(target, OPERAND_MAY_BE_LIST);
+    return list != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_LIST, list, 0, 0) && compile_clauses(&inner, tree, 0, 1, list)
+               ? list
+               : MDF_NO_OPERAND;
 }
 
 /* ------------------------------------------------------------------ any tree */
 
 /* Left operands that are operations themselves, as in a long sum, are compiled one after the other, not one within the other. */
-static mdf_operand compile_binary(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_binary(struct target *target, const struct mdf_expression *tree)
 {
     const struct mdf_expression *node;
     struct list chain = {0};
@@ -726,21 +720,21 @@ static mdf_operand compile_binary(struct target *target, const struct mdf_expres
             return MDF_NO_OPERAND;
         }
     }
-    pair[0] = compile_tree(target, node, MDF_NO_OPERAND);
+    pair[0] = compile_tree(target, node);
     for (i = chain.n; i-- > 0 && pair[0] != MDF_NO_OPERAND;) {
         node = ((const struct mdf_expression **)chain.items)[i];
-        pair[1] = compile_tree(target, node->as.list.items[1], MDF_NO_OPERAND);
+        pair[1] = compile_tree(target, node->as.list.items[1]);
         if (pair[1] == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
         target->compiler->offset = node->offset;
         snprintf(row, sizeof row, "operator.%s", node->name);
-        pair[0] = unit_call_python(target, row, pair, 2, i == 0 ? into : MDF_NO_OPERAND);
+        pair[0] = unit_call_python(target, row, pair, 2);
     }
     return pair[0];
 }
 
-static mdf_operand compile_kind(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+static mdf_operand compile_kind(struct target *target, const struct mdf_expression *tree)
 {
     char row[64];
 
@@ -751,38 +745,38 @@ static mdf_operand compile_kind(struct target *target, const struct mdf_expressi
     case MDF_EXPRESSION_TRUE:
     case MDF_EXPRESSION_FALSE:
     case MDF_EXPRESSION_NONE:
-        return compile_leaf(target, tree, into);
+        return compile_leaf(target, tree);
     case MDF_EXPRESSION_NAME:
-        return compile_name(target, tree, into);
+        return compile_name(target, tree);
     case MDF_EXPRESSION_LIST:
-        return compile_items(target, tree, PYTHON_LIST, into);
+        return compile_items(target, tree, PYTHON_LIST);
     case MDF_EXPRESSION_TUPLE:
-        return compile_items(target, tree, "build_tuple", into);
+        return compile_items(target, tree, "build_tuple");
     case MDF_EXPRESSION_DICT:
-        return compile_items(target, tree, "build_dict", into);
+        return compile_items(target, tree, "build_dict");
     case MDF_EXPRESSION_UNARY:
         if (is_negative_number(tree)) {
-            return compile_negative_number(target, tree, into);
+            return compile_negative_number(target, tree);
         }
         snprintf(row, sizeof row, "operator.%s", tree->name);
-        return compile_items(target, tree, row, into);
+        return compile_items(target, tree, row);
     case MDF_EXPRESSION_BINARY:
-        return compile_binary(target, tree, into);
+        return compile_binary(target, tree);
     case MDF_EXPRESSION_COMPARE:
-        return compile_compare(target, tree, into);
+        return compile_compare(target, tree);
     case MDF_EXPRESSION_AND:
     case MDF_EXPRESSION_OR:
-        return compile_and_or(target, tree, into);
+        return compile_and_or(target, tree);
     case MDF_EXPRESSION_CONDITIONAL:
-        return compile_conditional(target, tree, into);
+        return compile_conditional(target, tree);
     case MDF_EXPRESSION_CALL:
-        return compile_call(target, tree, into);
+        return compile_call(target, tree);
     case MDF_EXPRESSION_ATTRIBUTE:
-        return compile_attribute(target, tree, into);
+        return compile_attribute(target, tree);
     case MDF_EXPRESSION_SUBSCRIPT:
-        return compile_subscript(target, tree, into);
+        return compile_subscript(target, tree);
     case MDF_EXPRESSION_COMPREHENSION:
-        return compile_comprehension(target, tree, into);
+        return compile_comprehension(target, tree);
     case MDF_EXPRESSION_SLICE:
     case MDF_EXPRESSION_ELLIPSIS:
         break;
@@ -790,13 +784,13 @@ static mdf_operand compile_kind(struct target *target, const struct mdf_expressi
     return compile_error(target->compiler, MDF_EXPRESSION, "a slice or '...' stands outside a subscript");
 }
 
-mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree, mdf_operand into)
+mdf_operand compile_tree(struct target *target, const struct mdf_expression *tree)
 {
     size_t outer = target->compiler->offset;
     mdf_operand operand;
 
     target->compiler->offset = tree->offset; /* of errors */
-    operand = compile_kind(target, tree, into);
+    operand = compile_kind(target, tree);
     target->compiler->offset = outer;
     return operand;
 }

@@ -206,7 +206,7 @@ static bool bind_arguments(struct target *inner, const struct mdf_definition *de
     for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
         struct place place = place_enter(inner->compiler, "argument", entry->key, &entry->value);
-        mdf_operand operand = compile_value(inner, &entry->value, MDF_NO_OPERAND);
+        mdf_operand operand = compile_value(inner, &entry->value);
 
         if (operand == MDF_NO_OPERAND && compile_recover(inner->compiler, place)) {
             operand = unit_unknown(inner);
@@ -246,7 +246,7 @@ static mdf_operand compile_standard(struct target *inner, const struct mdf_defin
         }
     }
     warn_unknown_arguments(inner->compiler, definition, &known);
-    return compile_text(inner, function->expression, MDF_NO_OPERAND);
+    return compile_text(inner, function->expression);
 }
 
 bool compile_definition(struct target *target, const struct mdf_definition *definition, const struct usage *usage,
@@ -285,8 +285,7 @@ bool compile_definition(struct target *target, const struct mdf_definition *defi
     if (!bind_arguments(&inner, definition)) {
         return false;
     }
-    *operand = function != NULL ? compile_standard(&inner, definition, function)
-                                : compile_value(&inner, definition->value, MDF_NO_OPERAND);
+    *operand = function != NULL ? compile_standard(&inner, definition, function) : compile_value(&inner, definition->value);
     *outcome = (struct outcome){operand, 1, false};
     return *operand != MDF_NO_OPERAND;
 }

@@ -175,7 +175,7 @@ mdf_operand node_initial_of_state(struct node_builder *builder, struct target *t
 
     (void)builder;
     if (item->parameter->default_initial_value != NULL) {
-        return compile_value(target, item->parameter->default_initial_value, MDF_NO_OPERAND);
+        return compile_value(target, item->parameter->default_initial_value);
     }
     return mdf_value_make_double(target->compiler->memory, &zero, 0.0) ? unit_add_constant(target, &zero, 0)
                                                                        : compile_out_of_memory(target->compiler);
@@ -322,7 +322,7 @@ static bool note_event(struct node_builder *builder, const struct item *item, co
 /* Whether a condition holds, or one before it. */
 static bool add_test(struct target *target, mdf_operand test, mdf_operand *holds)
 {
-    *holds = *holds == MDF_NO_OPERAND ? test : unit_call_two(target, PYTHON_EITHER, *holds, test, MDF_NO_OPERAND);
+    *holds = *holds == MDF_NO_OPERAND ? test : unit_call_two(target, PYTHON_EITHER, *holds, test);
     return *holds != MDF_NO_OPERAND;
 }
 
@@ -343,8 +343,8 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
             place_leave(builder->compiler, place);
             continue;
         }
-        triple[0] = compile_value(&builder->target, condition->test, MDF_NO_OPERAND);
-        triple[1] = triple[0] == MDF_NO_OPERAND ? triple[0] : compile_value(&builder->target, condition->value, MDF_NO_OPERAND);
+        triple[0] = compile_value(&builder->target, condition->test);
+        triple[1] = triple[0] == MDF_NO_OPERAND ? triple[0] : compile_value(&builder->target, condition->value);
         triple[2] = value;
         if (triple[1] == MDF_NO_OPERAND && compile_recover(builder->compiler, place)) {
             continue;
@@ -352,7 +352,7 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
         if (triple[1] == MDF_NO_OPERAND) {
             return triple[1];
         }
-        value = unit_call_python(&builder->target, PYTHON_WHERE, triple, 3, MDF_NO_OPERAND);
+        value = unit_call_python(&builder->target, PYTHON_WHERE, triple, 3);
         if (value == MDF_NO_OPERAND || !note_event(builder, item, condition, triple[0]) ||
             (holds != NULL && !add_test(&builder->target, triple[0], holds))) {
             return MDF_NO_OPERAND;
@@ -485,8 +485,7 @@ static bool compile_output(struct node_builder *builder, size_t index)
     mdf_operand reserved = builder->plan->output_is_reserved[index] ? builder->plan->outputs[index] : MDF_NO_OPERAND, operand;
 
     if (!is_output_by_position(builder, index, &operand)) {
-        operand =
-            port->value != NULL ? compile_value(target, port->value, MDF_NO_OPERAND) : unit_add_constant(target, &nothing, 0);
+        operand = port->value != NULL ? compile_value(target, port->value) : unit_add_constant(target, &nothing, 0);
         if (port->value == NULL) {
             compile_warning(builder->compiler, "it has no 'value': nothing comes out of it");
         }

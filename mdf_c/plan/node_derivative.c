@@ -70,10 +70,10 @@ static bool can_be_state(struct node_builder *builder, const struct item *item)
 /* The derivative; of a list of numbers, the array of these. */
 static mdf_operand compile_slope(struct target *target, const struct item *item)
 {
-    mdf_operand slope = compile_value(target, item->parameter->time_derivative, MDF_NO_OPERAND);
+    mdf_operand slope = compile_value(target, item->parameter->time_derivative);
 
     return slope != MDF_NO_OPERAND && (unit_flags(target->unit, slope) & OPERAND_MAY_BE_LIST) != 0
-               ? compile_as_array(target, slope, MDF_NO_OPERAND)
+               ? compile_as_array(target, slope)
                : slope;
 }
 
@@ -93,9 +93,11 @@ static bool step_by_itself(struct node_builder *builder, const struct item *item
          !(can_be_state(builder, item) && list_add(compiler, &compiler->states, &state, sizeof state)))) {
         return false;
     }
-    change = unit_call_two(target, PYTHON_MULTIPLY, state.derivative, compiler->dt, MDF_NO_OPERAND);
+    change = unit_call_two(target, PYTHON_MULTIPLY, state.derivative, compiler->dt);
     place = enter_step(compiler, item);
-    sum = unit_call_two(target, "numpy.add", item->slot, change, result);
+    sum = change == MDF_NO_OPERAND
+              ? MDF_NO_OPERAND
+              : unit_call_into(target, mdf_operator_python("numpy.add"), (const mdf_operand[]){item->slot, change}, 2, result);
     place_leave(compiler, place);
     return sum != MDF_NO_OPERAND;
 }

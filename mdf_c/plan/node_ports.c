@@ -17,7 +17,7 @@ mdf_operand compile_weighted(struct target *target, const struct mdf_edge *edge,
         return value;
     }
     return compile_constant(target, edge->weight, &weight)
-               ? unit_call_two(target, PYTHON_MULTIPLY, unit_add_constant(target, &weight, 0), value, MDF_NO_OPERAND)
+               ? unit_call_two(target, PYTHON_MULTIPLY, unit_add_constant(target, &weight, 0), value)
                : MDF_NO_OPERAND;
 }
 
@@ -25,7 +25,7 @@ mdf_operand compile_reduced(struct target *target, enum mdf_reduce reduce, mdf_o
 {
     static const char *const operators[] = {[MDF_REDUCE_ADD] = PYTHON_ADD, [MDF_REDUCE_MULTIPLY] = PYTHON_MULTIPLY};
 
-    return reduce == MDF_REDUCE_OVERWRITE ? arriving : unit_call_two(target, operators[reduce], held, arriving, MDF_NO_OPERAND);
+    return reduce == MDF_REDUCE_OVERWRITE ? arriving : unit_call_two(target, operators[reduce], held, arriving);
 }
 
 /* The value that an edge brings: its sender's output, times the weight. */

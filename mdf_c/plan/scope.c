@@ -175,7 +175,7 @@ mdf_operand scope_as_operand(struct target *target, const struct outcome *outcom
     if (!outcome->several) {
         return outcome->outputs[0];
     }
-    return unit_call_python(target, PYTHON_OUTPUTS, outcome->outputs, outcome->n_outputs, MDF_NO_OPERAND);
+    return unit_call_python(target, PYTHON_OUTPUTS, outcome->outputs, outcome->n_outputs);
 }
 
 bool scope_has_output(const struct target *target, const char *name)

@@ -125,7 +125,7 @@ static bool compile_text_of(struct graph_builder *builder, const char *text, str
         return false;
     }
     stop->first = unit_position(builder->unit);
-    stop->value = compile_tree(&target, tree, unit_new_slot(&target, 0));
+    stop->value = compile_move(&target, compile_tree(&target, tree), unit_new_slot(&target, 0));
     stop->end = unit_position(builder->unit);
     *offset = compiler->failed_offset;
     return stop->value != MDF_NO_OPERAND && unit_keep_list(compiler, &ports, sizeof *stop->ports, &stop->ports, &stop->n_ports);

@@ -580,30 +580,36 @@ static unsigned flags_of_result(const struct mdf_operator *row)
 }
 
 mdf_operand unit_call_row(struct target *target, const struct mdf_operator *row, const void *settings, const mdf_operand *inputs,
-                          size_t n, mdf_operand into)
+                          size_t n)
 {
+    mdf_operand slot = unit_new_slot(target, flags_of_result(row));
     struct mdf_code_call call = {
-        .operator= row, .settings = settings, .inputs = inputs, .n_inputs = n, .outputs = &into, .n_outputs = 1};
+        .operator= row, .settings = settings, .inputs = inputs, .n_inputs = n, .outputs = &slot, .n_outputs = 1};
 
-    if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, flags_of_result(row));
-    }
-    return into != MDF_NO_OPERAND && unit_emit_call(target, &call) ? into : MDF_NO_OPERAND;
+    return slot != MDF_NO_OPERAND && unit_emit_call(target, &call) ? slot : MDF_NO_OPERAND;
 }
 
-mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n, mdf_operand into)
+mdf_operand unit_call_into(struct target *target, const struct mdf_operator *row, const mdf_operand *inputs, size_t n,
+                           mdf_operand slot)
+{
+    struct mdf_code_call call = {.operator= row, .inputs = inputs, .n_inputs = n, .outputs = &slot, .n_outputs = 1};
+
+    return slot != MDF_NO_OPERAND && unit_emit_call(target, &call) ? slot : MDF_NO_OPERAND;
+}
+
+mdf_operand unit_call_python(struct target *target, const char *name, const mdf_operand *inputs, size_t n)
 {
     const struct mdf_operator *row = mdf_operator_python(name);
 
-    return row != NULL ? unit_call_row(target, row, NULL, inputs, n, into)
+    return row != NULL ? unit_call_row(target, row, NULL, inputs, n)
                        : compile_error(target->compiler, MDF_NAME, "function '%s' is not known", name);
 }
 
-mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b, mdf_operand into)
+mdf_operand unit_call_two(struct target *target, const char *name, mdf_operand a, mdf_operand b)
 {
     const mdf_operand pair[2] = {a, b};
 
-    return a == MDF_NO_OPERAND || b == MDF_NO_OPERAND ? MDF_NO_OPERAND : unit_call_python(target, name, pair, 2, into);
+    return a == MDF_NO_OPERAND || b == MDF_NO_OPERAND ? MDF_NO_OPERAND : unit_call_python(target, name, pair, 2);
 }
 
 /* A value of a declared type has that type for sure where a width is named. */

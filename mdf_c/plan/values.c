@@ -37,7 +37,7 @@ static bool make_literal(struct target *target, const struct mdf_node *node, str
     return true;
 }
 
-static mdf_operand compile_literal(struct target *target, const struct mdf_node *node, mdf_operand into)
+static mdf_operand compile_literal(struct target *target, const struct mdf_node *node)
 {
     struct mdf_value value = {0};
     unsigned flags;
@@ -46,7 +46,7 @@ static mdf_operand compile_literal(struct target *target, const struct mdf_node 
         return MDF_NO_OPERAND;
     }
     flags = value.kind == MDF_KIND_LIST ? OPERAND_MAY_BE_LIST : 0;
-    return compile_move(target, unit_add_constant(target, &value, flags), into);
+    return unit_add_constant(target, &value, flags);
 }
 
 /* A text that is a number as Python's int() and float() read it. */
@@ -87,22 +87,21 @@ static bool find_indexed(struct target *target, const char *text, mdf_operand *o
     return true;
 }
 
-mdf_operand compile_as_array(struct target *target, mdf_operand operand, mdf_operand into)
+mdf_operand compile_as_array(struct target *target, mdf_operand operand)
 {
     struct mdf_static_type type = unit_type(target->unit, operand);
+    mdf_operand slot = unit_new_slot(target, OPERAND_MAY_BE_LIST);
 
     type.value = NULL;
-    if (into == MDF_NO_OPERAND) {
-        into = unit_new_slot(target, OPERAND_MAY_BE_LIST);
-        if (into != MDF_NO_OPERAND) {
-            unit_set_type(target->unit, into, &type);
-            unit_take_promise(target->unit, into, operand);
-        }
+    if (slot == MDF_NO_OPERAND) {
+        return slot;
     }
-    return into != MDF_NO_OPERAND && unit_emit(target, MDF_OPCODE_ARRAY, into, operand, 0) ? into : MDF_NO_OPERAND;
+    unit_set_type(target->unit, slot, &type);
+    unit_take_promise(target->unit, slot, operand);
+    return unit_emit(target, MDF_OPCODE_ARRAY, slot, operand, 0) ? slot : MDF_NO_OPERAND;
 }
 
-mdf_operand compile_text(struct target *target, const char *text, mdf_operand into)
+mdf_operand compile_text(struct target *target, const char *text)
 {
     struct outcome outcome;
     struct mdf_expression *tree;
@@ -112,19 +111,19 @@ mdf_operand compile_text(struct target *target, const char *text, mdf_operand in
     if (scope_find(target, text, &outcome)) {
         operand = scope_as_operand(target, &outcome);
         if (operand != MDF_NO_OPERAND && !outcome.several && (unit_flags(target->unit, operand) & OPERAND_MAY_BE_LIST) != 0) {
-            return compile_as_array(target, operand, into);
+            return compile_as_array(target, operand);
         }
-        return compile_move(target, operand, into);
+        return operand;
     }
     if (find_indexed(target, text, &operand) || compile_number(target, text, &operand)) {
-        return compile_move(target, operand, into);
+        return operand;
     }
     tree = mdf_expression_parse(&target->compiler->scratch, text, &offset, target->compiler->error);
     if (tree == NULL) {
         target->compiler->offset = offset;
         return compile_error(target->compiler, MDF_EXPRESSION, "the expression can not be read");
     }
-    return compile_tree(target, tree, into);
+    return compile_tree(target, tree);
 }
 
 /* The first comma outside of brackets and quotes; NULL: there is none. */
@@ -179,23 +178,23 @@ static void warn_of_decimal_comma(struct compiler *compiler)
 }
 
 /* The text of the node that the compiler is at: messages say where in it. */
-static mdf_operand compile_own_text(struct target *target, const struct mdf_node *node, mdf_operand into)
+static mdf_operand compile_own_text(struct target *target, const struct mdf_node *node)
 {
     target->compiler->text = node->as.string.bytes;
     target->compiler->offset = 0;
     warn_of_decimal_comma(target->compiler);
-    return compile_text(target, node->as.string.bytes, into);
+    return compile_text(target, node->as.string.bytes);
 }
 
-mdf_operand compile_value(struct target *target, const struct mdf_node *node, mdf_operand into)
+mdf_operand compile_value(struct target *target, const struct mdf_node *node)
 {
     struct place place = place_at(target->compiler, node);
     mdf_operand operand;
 
     if (is_changeable(target->compiler, node)) {
-        operand = compile_move(target, changeable_operand(target, node), into);
+        operand = changeable_operand(target, node);
     } else {
-        operand = node->kind == MDF_NODE_STRING ? compile_own_text(target, node, into) : compile_literal(target, node, into);
+        operand = node->kind == MDF_NODE_STRING ? compile_own_text(target, node) : compile_literal(target, node);
     }
     place_leave(target->compiler, place);
     return operand;
@@ -293,7 +292,7 @@ static bool evaluate_text(struct target *target, const struct mdf_node *node, st
     bool done = false;
 
     if (bind_constants(target, &alone, node)) {
-        operand = compile_own_text(&alone, node, MDF_NO_OPERAND);
+        operand = compile_own_text(&alone, node);
         code = operand == MDF_NO_OPERAND ? NULL : unit_finish(target->compiler, &unit);
         if (code != NULL) {
             done = draws_nothing(target->compiler, code) && compile_run_alone(target->compiler, code, operand, value);

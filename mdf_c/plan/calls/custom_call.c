@@ -16,7 +16,7 @@ static mdf_operand compile_default(struct target *target, const struct mdf_custo
         return compile_error(target->compiler, MDF_MODEL, "function '%s' needs the argument '%s': give it in args",
                              custom->row.name, argument->name);
     }
-    return compile_text(&alone, argument->default_text, MDF_NO_OPERAND);
+    return compile_text(&alone, argument->default_text);
 }
 
 /* The call with an operand for each argument; those of outputs go to *outputs. */
@@ -67,7 +67,7 @@ static bool emit(struct target *target, const struct mdf_custom *custom, const m
 static mdf_operand compile_as_input(struct target *target, mdf_operand operand)
 {
     return operand != MDF_NO_OPERAND && (unit_flags(target->unit, operand) & OPERAND_MAY_BE_LIST) != 0
-               ? compile_as_array(target, operand, MDF_NO_OPERAND)
+               ? compile_as_array(target, operand)
                : operand;
 }
 
@@ -86,7 +86,7 @@ static mdf_operand compile_argument(struct target *target, const struct mdf_defi
                    : compile_default(target, custom, argument);
     }
     place = place_enter(target->compiler, "argument", argument->name, given);
-    operand = compile_value(target, given, MDF_NO_OPERAND);
+    operand = compile_value(target, given);
     if (operand != MDF_NO_OPERAND) {
         place_leave(target->compiler, place);
     }
@@ -134,8 +134,7 @@ bool collect_custom_names(struct compiler *compiler, const struct mdf_definition
 
 /* ------------------------------------------------------------------ in an expression */
 
-mdf_operand compile_custom_expression(struct target *target, const struct mdf_custom *custom, const mdf_operand *given, size_t n,
-                                      mdf_operand into)
+mdf_operand compile_custom_expression(struct target *target, const struct mdf_custom *custom, const mdf_operand *given, size_t n)
 {
     mdf_operand *inputs = mdf_arena_array(&target->compiler->scratch, custom->n_arguments, sizeof *inputs), *outputs;
 
@@ -153,8 +152,7 @@ mdf_operand compile_custom_expression(struct target *target, const struct mdf_cu
     if (!emit(target, custom, inputs, &outputs)) {
         return MDF_NO_OPERAND;
     }
-    return custom->n_outputs == 1 ? compile_move(target, outputs[0], into)
-                                  : unit_call_python(target, PYTHON_OUTPUTS, outputs, custom->n_outputs, into);
+    return custom->n_outputs == 1 ? outputs[0] : unit_call_python(target, PYTHON_OUTPUTS, outputs, custom->n_outputs);
 }
 
 /* ------------------------------------------------------------------ gradients */

@@ -160,7 +160,7 @@ static mdf_operand compile_metadata(struct target *inner, const struct mdf_defin
     const char *keyword = find_keyword(function, given);
 
     if (keyword != NULL) {
-        return compile_text(inner, keyword, MDF_NO_OPERAND);
+        return compile_text(inner, keyword);
     }
     if (given->kind == MDF_NODE_STRING || given->kind == MDF_NODE_OBJECT) {
         struct place place = place_enter(inner->compiler, "argument", argument->name, given);
@@ -171,7 +171,7 @@ static mdf_operand compile_metadata(struct target *inner, const struct mdf_defin
         place_leave(inner->compiler, place);
         return MDF_NO_OPERAND;
     }
-    return compile_value(inner, given, MDF_NO_OPERAND);
+    return compile_value(inner, given);
 }
 
 static mdf_operand compile_argument(struct target *inner, const struct mdf_definition *definition,
@@ -190,14 +190,13 @@ static mdf_operand compile_argument(struct target *inner, const struct mdf_defin
     if (given != NULL) {
         const char *keyword = find_keyword(function, given);
         struct place place = place_enter(inner->compiler, "argument", argument->name, given);
-        mdf_operand operand =
-            keyword != NULL ? compile_text(inner, keyword, MDF_NO_OPERAND) : compile_value(inner, given, MDF_NO_OPERAND);
+        mdf_operand operand = keyword != NULL ? compile_text(inner, keyword) : compile_value(inner, given);
 
         place_leave(inner->compiler, place);
         return operand;
     }
     if (argument->fallback != NULL) {
-        return compile_text(inner, argument->fallback, MDF_NO_OPERAND);
+        return compile_text(inner, argument->fallback);
     }
     if (scope_find_in_node(inner, argument->name, &outcome)) {
         return scope_as_operand(inner, &outcome);
@@ -234,7 +233,7 @@ static bool bind_arguments(struct target *inner, const struct mdf_definition *de
         struct place place = place_enter(compiler, "argument", entry->key, &entry->value);
 
         if (entry->value.kind != MDF_NODE_NULL && !is_special(compiler, function, entry)) {
-            operand = compile_value(inner, &entry->value, MDF_NO_OPERAND);
+            operand = compile_value(inner, &entry->value);
             if (operand == MDF_NO_OPERAND || !scope_bind(compiler, inner->scope, entry->key, operand)) {
                 return false;
             }
@@ -339,7 +338,7 @@ bool compile_defined_call(struct target *target, const struct mdf_definition *de
     }
     warn_unknown_arguments(target->compiler, definition, &known);
     for (step = function->steps; step != NULL && step->name != NULL; step++) {
-        operand = compile_text(&inner, step->expression, MDF_NO_OPERAND);
+        operand = compile_text(&inner, step->expression);
         if (operand == MDF_NO_OPERAND || !scope_bind(target->compiler, &scope, step->name, operand)) {
             return false;
         }

@@ -19,7 +19,7 @@ static void place_tree(struct mdf_expression *tree, size_t offset)
 }
 
 /* The steps of a meaning, which see the names of a scope; the last one is the result. */
-static mdf_operand compile_steps(struct target *target, const struct mdf_meaning_step *step, mdf_operand into)
+static mdf_operand compile_steps(struct target *target, const struct mdf_meaning_step *step)
 {
     struct compiler *compiler = target->compiler;
 
@@ -31,7 +31,7 @@ static mdf_operand compile_steps(struct target *target, const struct mdf_meaning
 
         if (tree != NULL) {
             place_tree(tree, compiler->offset);
-            operand = compile_tree(target, tree, is_last ? into : MDF_NO_OPERAND);
+            operand = compile_tree(target, tree);
         }
         if (is_last || operand == MDF_NO_OPERAND) {
             return operand;
@@ -42,13 +42,14 @@ static mdf_operand compile_steps(struct target *target, const struct mdf_meaning
     }
 }
 
-mdf_operand compile_meaning(struct target *target, const struct call_arguments *arguments, mdf_operand into)
+mdf_operand compile_meaning(struct target *target, const struct call_arguments *arguments)
 {
     struct compiler *compiler = target->compiler;
     const struct mdf_code_call *derived = compiler->derived;
     struct scope scope = {.unit = target->unit};
     struct target inner = {compiler, target->unit, &scope};
     struct mdf_value none = {0};
+    mdf_operand result;
     bool derives = compiler->derives;
 
     for (size_t i = 0; i < arguments->formals.n; i++) {
@@ -63,8 +64,8 @@ mdf_operand compile_meaning(struct target *target, const struct call_arguments *
     }
     compiler->derives = true;
     compiler->derived = NULL;
-    into = compile_steps(&inner, arguments->row->meaning->steps, into);
+    result = compile_steps(&inner, arguments->row->meaning->steps);
     compiler->derives = derives;
     compiler->derived = derived;
-    return into;
+    return result;
 }

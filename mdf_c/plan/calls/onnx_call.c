@@ -35,10 +35,10 @@ static bool add_argument(struct call_builder *builder, const char *name, const s
     if (node->kind == MDF_NODE_NULL || (node->kind == MDF_NODE_STRING && node->as.string.length == 0)) {
         operand = MDF_NO_OPERAND;
     } else {
-        operand = compile_value(builder->target, node, MDF_NO_OPERAND);
+        operand = compile_value(builder->target, node);
         if (operand != MDF_NO_OPERAND && mdf_schema_attribute(builder->schema, "body") != NULL &&
             (unit_flags(builder->target->unit, operand) & OPERAND_MAY_BE_LIST) != 0) {
-            operand = compile_as_array(builder->target, operand, MDF_NO_OPERAND); /* what a loop carries is an array */
+            operand = compile_as_array(builder->target, operand); /* what a loop carries is an array */
         }
         if (operand == MDF_NO_OPERAND) {
             return false;

@@ -23,7 +23,7 @@ mdf_operand by_values_compute(struct tracer *tracer, const char *text, mdf_opera
             return MDF_NO_OPERAND;
         }
     }
-    return target.compiler->error->code == MDF_OK ? compile_text(&target, text, MDF_NO_OPERAND) : MDF_NO_OPERAND;
+    return target.compiler->error->code == MDF_OK ? compile_text(&target, text) : MDF_NO_OPERAND;
 }
 
 mdf_operand by_values_whole(struct tracer *tracer, int64_t number)

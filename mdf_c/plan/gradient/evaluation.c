@@ -86,12 +86,10 @@ static bool trace_many(struct tracer *around, bool has_dt, const struct ahead_se
 static mdf_operand is_unfinished(struct tracer *tracer, const struct mdf_program_node *node)
 {
     mdf_operand finished = trace_operand(tracer, node->finished), zero = unit_add_int(&tracer->target, 0);
-    mdf_operand sum =
-        finished != MDF_NO_OPERAND ? unit_call_python(&tracer->target, PYTHON_SUM, &finished, 1, MDF_NO_OPERAND) : finished;
+    mdf_operand sum = finished != MDF_NO_OPERAND ? unit_call_python(&tracer->target, PYTHON_SUM, &finished, 1) : finished;
 
-    return sum == MDF_NO_OPERAND || zero == MDF_NO_OPERAND
-               ? MDF_NO_OPERAND
-               : unit_call_two(&tracer->target, "operator.eq", sum, zero, MDF_NO_OPERAND);
+    return sum == MDF_NO_OPERAND || zero == MDF_NO_OPERAND ? MDF_NO_OPERAND
+                                                           : unit_call_two(&tracer->target, "operator.eq", sum, zero);
 }
 
 /* What edges bring to the node once it has run. */

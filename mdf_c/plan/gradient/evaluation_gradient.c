@@ -150,7 +150,7 @@ static mdf_operand vector_like(struct target *target, const char *first, const c
 {
     mdf_operand vector = add_vector(target, first, second);
 
-    return vector != MDF_NO_OPERAND ? unit_call_two(target, "gradient.vector", vector, like, MDF_NO_OPERAND) : vector;
+    return vector != MDF_NO_OPERAND ? unit_call_two(target, "gradient.vector", vector, like) : vector;
 }
 
 /* How far (the sum of) a value goes in the direction of the vectors: the sum of gradients times these. */
@@ -195,7 +195,7 @@ static bool derive_by_parameters(struct derivation *derivation, mdf_operand y, m
 static bool derive_forward(struct derivation *derivation)
 {
     struct target *target = &derivation->target;
-    mdf_operand seed = unit_call_python(target, PYTHON_ONES_LIKE, &derivation->value, 1, MDF_NO_OPERAND), along;
+    mdf_operand seed = unit_call_python(target, PYTHON_ONES_LIKE, &derivation->value, 1), along;
     size_t first = unit_position(target->unit);
 
     if (seed == MDF_NO_OPERAND || !derive_by_parameters(derivation, derivation->value, seed)) {
@@ -312,9 +312,8 @@ static bool trace_initials(struct graph_builder *builder, struct derivation *der
             return false;
         }
         values[i].value = solver_compute(&inner, NULL, "numpy.multiply(x, 1.0)");
-        values[i].seed = values[i].value != MDF_NO_OPERAND
-                             ? unit_call_python(target, PYTHON_ONES_LIKE, &values[i].value, 1, MDF_NO_OPERAND)
-                             : MDF_NO_OPERAND;
+        values[i].seed =
+            values[i].value != MDF_NO_OPERAND ? unit_call_python(target, PYTHON_ONES_LIKE, &values[i].value, 1) : MDF_NO_OPERAND;
         if (values[i].seed == MDF_NO_OPERAND) {
             return false;
         }

@@ -490,7 +490,7 @@ static mdf_operand take_result(struct gradient *gradient, const struct list *nam
         if (part == MDF_NO_OPERAND) {
             continue;
         }
-        sum = sum == MDF_NO_OPERAND ? part : unit_call_two(gradient->target, PYTHON_ADD, sum, part, MDF_NO_OPERAND);
+        sum = sum == MDF_NO_OPERAND ? part : unit_call_two(gradient->target, PYTHON_ADD, sum, part);
         if (sum == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
         }
@@ -509,10 +509,10 @@ static bool derive(struct gradient *gradient, const struct derived_value *ys, si
             continue;
         }
         if (seed == MDF_NO_OPERAND) {
-            seed = unit_call_python(gradient->target, PYTHON_ONES_LIKE, &track->value, 1, MDF_NO_OPERAND);
+            seed = unit_call_python(gradient->target, PYTHON_ONES_LIKE, &track->value, 1);
         }
         if (track->gradient != MDF_NO_OPERAND) {
-            seed = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, seed, MDF_NO_OPERAND);
+            seed = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, seed);
         }
         if (seed == MDF_NO_OPERAND) {
             return false;

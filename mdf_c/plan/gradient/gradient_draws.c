@@ -367,7 +367,7 @@ mdf_operand gradient_emit_mark(struct target *target, size_t first)
 
 bool gradient_emit_return(struct target *target, mdf_operand mark)
 {
-    return mark != MDF_NO_OPERAND && unit_call_python(target, PYTHON_DRAW_AGAIN, &mark, 1, MDF_NO_OPERAND) != MDF_NO_OPERAND;
+    return mark != MDF_NO_OPERAND && unit_call_python(target, PYTHON_DRAW_AGAIN, &mark, 1) != MDF_NO_OPERAND;
 }
 
 mdf_operand gradient_mark_before(struct gradient *gradient, size_t at)

@@ -710,7 +710,7 @@ static bool take_form(struct keeping *keeping, size_t state)
         .opcode = MDF_OPCODE_BORROW, .a = formal, .origin = keeping->gradient->compiler->origin};
 
     if (gradient_track(keeping->gradient, formal)->is_active) {
-        initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1, MDF_NO_OPERAND);
+        initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1);
     }
     instruction.b = unit_capture(body->gradient.target, &body->unit, backward->gradient->unit, initial);
     return initial != MDF_NO_OPERAND && instruction.b != MDF_NO_OPERAND &&

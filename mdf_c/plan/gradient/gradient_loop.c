@@ -113,7 +113,7 @@ static bool begin_captures(struct backward *backward, mdf_operand *formals)
  * It has one type from the beginning. */
 static bool carry(struct backward *backward, mdf_operand initial, mdf_operand formal, mdf_operand yield, mdf_operand receiver)
 {
-    initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1, MDF_NO_OPERAND);
+    initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1);
     return gradient_add_operand(backward->gradient, &backward->states, initial) &&
            gradient_add_operand(backward->gradient, &backward->state_formals, formal) &&
            gradient_add_operand(backward->gradient, &backward->state_yields, yield) &&
@@ -123,7 +123,7 @@ static bool carry(struct backward *backward, mdf_operand initial, mdf_operand fo
 /* A gradient in the type of its value, which is that of all iterations: what a model's type says may be another. */
 static mdf_operand in_type_of(struct gradient *gradient, mdf_operand part, mdf_operand output)
 {
-    return unit_call_two(gradient->target, PYTHON_SUM_TO, part, gradient_track(gradient, output)->value, MDF_NO_OPERAND);
+    return unit_call_two(gradient->target, PYTHON_SUM_TO, part, gradient_track(gradient, output)->value);
 }
 
 static bool carry_states(struct backward *backward, const mdf_operand *formals)

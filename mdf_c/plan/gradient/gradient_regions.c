@@ -226,7 +226,7 @@ static mdf_operand gradient_before(struct gradient *gradient, const struct share
     const struct track *track = gradient_track(gradient, shared->operand);
 
     return shared->may_be_unset && track->gradient == MDF_NO_OPERAND
-               ? unit_call_python(gradient->target, "gradient.zeros", &track->value, 1, MDF_NO_OPERAND)
+               ? unit_call_python(gradient->target, "gradient.zeros", &track->value, 1)
                : gradient_or_zeros(gradient, shared->operand);
 }
 

@@ -138,7 +138,7 @@ static bool bind_list(struct gradient *gradient, struct scope *scope, const stru
     for (size_t i = 0; i < call->n_inputs; i++) {
         values[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
     }
-    all = unit_call_python(gradient->target, PYTHON_OUTPUTS, values, call->n_inputs, MDF_NO_OPERAND);
+    all = unit_call_python(gradient->target, PYTHON_OUTPUTS, values, call->n_inputs);
     return all != MDF_NO_OPERAND && scope_bind(gradient->compiler, scope, "xs", all);
 }
 
@@ -187,7 +187,7 @@ mdf_operand gradient_compile_text(struct gradient *gradient, struct target *targ
 
     compiler->derives = true;
     compiler->derived = call;
-    result = compile_text(target, text, MDF_NO_OPERAND);
+    result = compile_text(target, text);
     compiler->derives = outer;
     compiler->derived = outer_call;
     return result;
@@ -227,7 +227,7 @@ static bool move_numbers(struct gradient *gradient, const struct mdf_code_call *
         operands[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
         if (operands[i] != MDF_NO_OPERAND && (i == input || alike)) {
             operands[i] =
-                unit_call_python(gradient->target, i == input ? numbers : PYTHON_NO_NUMBERS, &operands[i], 1, MDF_NO_OPERAND);
+                unit_call_python(gradient->target, i == input ? numbers : PYTHON_NO_NUMBERS, &operands[i], 1);
             if (operands[i] == MDF_NO_OPERAND) {
                 return false;
             }
@@ -248,9 +248,9 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
 {
     struct track *track = gradient_track(gradient, operand);
 
-    part = unit_call_two(gradient->target, PYTHON_SUM_TO, part, track->value, MDF_NO_OPERAND);
+    part = unit_call_two(gradient->target, PYTHON_SUM_TO, part, track->value);
     if (track->gradient != MDF_NO_OPERAND) {
-        part = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, part, MDF_NO_OPERAND);
+        part = unit_call_two(gradient->target, PYTHON_ADD, track->gradient, part);
     }
     track->gradient = part;
     return part != MDF_NO_OPERAND;
@@ -258,7 +258,7 @@ bool gradient_add(struct gradient *gradient, mdf_operand operand, mdf_operand pa
 
 mdf_operand gradient_zeros_like(struct gradient *gradient, mdf_operand operand)
 {
-    return unit_call_python(gradient->target, "numpy.zeros_like", &operand, 1, MDF_NO_OPERAND);
+    return unit_call_python(gradient->target, "numpy.zeros_like", &operand, 1);
 }
 
 mdf_operand gradient_or_zeros(struct gradient *gradient, mdf_operand operand)
@@ -276,7 +276,7 @@ static bool take_away_filled(struct gradient *gradient, const struct mdf_code_ca
     if (!move_numbers(gradient, call, input, PYTHON_NO_NUMBERS, moved)) {
         return false;
     }
-    moved[0] = unit_call_two(gradient->target, "operator.sub", filled, moved[0], MDF_NO_OPERAND);
+    moved[0] = unit_call_two(gradient->target, "operator.sub", filled, moved[0]);
     return moved[0] != MDF_NO_OPERAND;
 }
 
@@ -301,7 +301,7 @@ static bool hand_back_moved(struct gradient *gradient, const struct mdf_code_cal
         if (three[0] == MDF_NO_OPERAND) {
             continue;
         }
-        part = unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3, MDF_NO_OPERAND);
+        part = unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3);
         if (part == MDF_NO_OPERAND || !gradient_add(gradient, call->inputs[input], part)) {
             return false;
         }
@@ -369,7 +369,7 @@ static bool hand_back_list(struct gradient *gradient, const struct mdf_code_call
             continue;
         }
         number = unit_add_int(gradient->target, (int64_t)i);
-        part = number == MDF_NO_OPERAND ? number : unit_call_two(gradient->target, "gradient.item", all, number, MDF_NO_OPERAND);
+        part = number == MDF_NO_OPERAND ? number : unit_call_two(gradient->target, "gradient.item", all, number);
         if (part == MDF_NO_OPERAND || !gradient_add(gradient, call->inputs[i], part)) {
             return false;
         }
@@ -466,14 +466,13 @@ static mdf_operand number_parts(struct gradient *gradient, const struct mdf_code
     for (size_t i = 0; i < parts->n_inputs; i++) {
         inputs[i] = parts->inputs[i] != MDF_NO_OPERAND ? gradient_track(gradient, parts->inputs[i])->value : MDF_NO_OPERAND;
         if (inputs[i] != MDF_NO_OPERAND && (i == input || alike)) {
-            inputs[i] = unit_call_python(gradient->target, i == input ? PYTHON_NUMBERS : PYTHON_NO_NUMBERS, &inputs[i], 1,
-                                         MDF_NO_OPERAND);
+            inputs[i] = unit_call_python(gradient->target, i == input ? PYTHON_NUMBERS : PYTHON_NO_NUMBERS, &inputs[i], 1);
             if (inputs[i] == MDF_NO_OPERAND) {
                 return MDF_NO_OPERAND;
             }
         }
     }
-    return unit_call_row(gradient->target, parts->operator, parts->settings, inputs, parts->n_inputs, MDF_NO_OPERAND);
+    return unit_call_row(gradient->target, parts->operator, parts->settings, inputs, parts->n_inputs);
 }
 
 /* What is taken of such a list by `call`, or, where that is the one that makes it, all of them as one array: each element goes
@@ -500,12 +499,12 @@ static bool hand_back_parts(struct gradient *gradient, const struct mdf_code_cal
         }
         numbers = numbers == MDF_NO_OPERAND ? numbers
                   : takes
-                      ? unit_call_row(gradient->target, call->operator, call->settings, inputs, call->n_inputs, MDF_NO_OPERAND)
-                      : unit_call_python(gradient->target, "numpy.array", &numbers, 1, MDF_NO_OPERAND);
+                      ? unit_call_row(gradient->target, call->operator, call->settings, inputs, call->n_inputs)
+                      : unit_call_python(gradient->target, "numpy.array", &numbers, 1);
         three[0] = gradient_track(gradient, call->outputs[0])->gradient;
         three[1] = numbers;
         three[2] = gradient_track(gradient, input)->value;
-        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3, MDF_NO_OPERAND)
+        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3)
                                             : MDF_NO_OPERAND;
         if (numbers == MDF_NO_OPERAND || !gradient_add(gradient, input, numbers)) {
             return false;

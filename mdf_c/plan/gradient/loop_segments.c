@@ -363,7 +363,7 @@ static struct mdf_code *finish_loop(const struct segments *segments, struct targ
 {
     struct compiler *compiler = inner->compiler;
     mdf_operand size = add_count(inner, segments->size),
-                next = size != MDF_NO_OPERAND ? unit_call_two(inner, PYTHON_ADD, first, size, MDF_NO_OPERAND) : size;
+                next = size != MDF_NO_OPERAND ? unit_call_two(inner, PYTHON_ADD, first, size) : size;
     struct list formals = {0}, yields = {0};
 
     return next != MDF_NO_OPERAND && add_all(compiler, &formals, &first, 1) &&
@@ -421,7 +421,7 @@ static mdf_operand compute(struct target *around, const char *text, mdf_operand 
         return compile_out_of_memory(target.compiler);
     }
     return scope_bind(target.compiler, &scope, "a", a) && (b == MDF_NO_OPERAND || scope_bind(target.compiler, &scope, "b", b))
-               ? compile_text(&target, text, MDF_NO_OPERAND)
+               ? compile_text(&target, text)
                : MDF_NO_OPERAND;
 }
 
@@ -674,7 +674,7 @@ static struct mdf_code *make_segment_of_any_length(const struct segments *segmen
                                                  (unsigned long long)segments->size),
                                 all, first)
                       : add_count(&inner, segments->size);
-    next = count != MDF_NO_OPERAND ? unit_call_two(&inner, PYTHON_ADD, first, count, MDF_NO_OPERAND) : count;
+    next = count != MDF_NO_OPERAND ? unit_call_two(&inner, PYTHON_ADD, first, count) : count;
     if (next == MDF_NO_OPERAND || !emit_segment(segments, &inner, first, count, inputs, outputs)) {
         return NULL;
     }

@@ -20,7 +20,7 @@ static mdf_operand nothing_like(struct tracer *tracer, mdf_operand value)
 {
     mdf_operand zeros = by_values_compute(tracer, "numpy.zeros_like(a)", value, MDF_NO_OPERAND, MDF_NO_OPERAND);
 
-    return zeros != MDF_NO_OPERAND ? unit_call_python(&tracer->target, PYTHON_TYPED, &zeros, 1, MDF_NO_OPERAND) : zeros;
+    return zeros != MDF_NO_OPERAND ? unit_call_python(&tracer->target, PYTHON_TYPED, &zeros, 1) : zeros;
 }
 
 /* A type for what holds a value before others do: that of what later runs leave. */

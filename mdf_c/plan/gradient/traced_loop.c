@@ -90,7 +90,7 @@ static bool make_list(struct step *step, struct parts *parts, mdf_operand list, 
         items[i] = unit_new_slot(target, 0);
     }
     if (items == NULL || !add_operands(target->compiler, &parts->formals, items, n) ||
-        unit_call_row(target, row, NULL, items, n, list) == MDF_NO_OPERAND) {
+        unit_call_into(target, row, items, n, list) == MDF_NO_OPERAND) {
         return false;
     }
     last = unit_instruction(target->unit, unit_position(target->unit) - 1);
@@ -148,7 +148,7 @@ static bool take_states(struct tracer *first, const struct step *step, const str
         mdf_operand now = *outputs;
 
         if (n > 0) {
-            now = unit_call_python(&first->target, PYTHON_OUTPUTS, outputs, n, MDF_NO_OPERAND);
+            now = unit_call_python(&first->target, PYTHON_OUTPUTS, outputs, n);
         }
         if (now == MDF_NO_OPERAND) {
             return false;

@@ -99,10 +99,10 @@ mdf_operand entry_sum_products(struct target *target, const mdf_operand *a, cons
     mdf_operand total = MDF_NO_OPERAND;
 
     for (size_t i = 0; i < n; i++) {
-        mdf_operand product = unit_call_two(target, PYTHON_MULTIPLY, a[i], b[i], MDF_NO_OPERAND), sum;
+        mdf_operand product = unit_call_two(target, PYTHON_MULTIPLY, a[i], b[i]), sum;
 
-        sum = product != MDF_NO_OPERAND ? unit_call_python(target, PYTHON_SUM, &product, 1, MDF_NO_OPERAND) : product;
-        total = i == 0 || sum == MDF_NO_OPERAND ? sum : unit_call_two(target, PYTHON_ADD, total, sum, MDF_NO_OPERAND);
+        sum = product != MDF_NO_OPERAND ? unit_call_python(target, PYTHON_SUM, &product, 1) : product;
+        total = i == 0 || sum == MDF_NO_OPERAND ? sum : unit_call_two(target, PYTHON_ADD, total, sum);
         if (total == MDF_NO_OPERAND) {
             return total;
         }

@@ -53,7 +53,7 @@ static bool count_elements(struct solver *solver, struct target *target, const s
         return false;
     }
     for (size_t i = 0; i < n_states; i++) {
-        total = i == 0 ? counts[i] : unit_call_two(target, PYTHON_ADD, total, counts[i], MDF_NO_OPERAND);
+        total = i == 0 ? counts[i] : unit_call_two(target, PYTHON_ADD, total, counts[i]);
     }
     return solver_name(target, name, total);
 }

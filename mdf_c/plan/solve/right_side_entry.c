@@ -163,9 +163,9 @@ static bool emit_values(struct solver *solver, struct target *target, const mdf_
     }
     one = solver_compute(target, NULL, "1.0");
     for (size_t i = 0; i < derived->n; i++) {
-        derived->values[i].value = unit_call_two(target, PYTHON_MULTIPLY, made[i], one, MDF_NO_OPERAND);
+        derived->values[i].value = unit_call_two(target, PYTHON_MULTIPLY, made[i], one);
         derived->seeds[i] = derived->values[i].value != MDF_NO_OPERAND
-                                ? unit_call_python(target, PYTHON_ONES_LIKE, &derived->values[i].value, 1, MDF_NO_OPERAND)
+                                ? unit_call_python(target, PYTHON_ONES_LIKE, &derived->values[i].value, 1)
                                 : MDF_NO_OPERAND;
         derived->values[i].seed = derived->seeds[i];
         if (derived->seeds[i] == MDF_NO_OPERAND) {

@@ -24,7 +24,7 @@ bool solver_name(struct target *target, const char *name, mdf_operand operand)
 
 mdf_operand solver_compute(struct target *target, const char *name, const char *expression)
 {
-    mdf_operand operand = compile_text(target, expression, MDF_NO_OPERAND);
+    mdf_operand operand = compile_text(target, expression);
 
     return name == NULL || solver_name(target, name, operand) ? operand : MDF_NO_OPERAND;
 }
@@ -136,8 +136,8 @@ bool solver_take_norm(struct solver *solver, struct target *target, const char *
     }
     for (size_t i = 0; i < solver->side.n_states; i++) {
         if (!solver->side.states[i].is_exact) {
-            total = total == MDF_NO_OPERAND ? squares[i] : unit_call_two(target, PYTHON_ADD, total, squares[i], MDF_NO_OPERAND);
-            n = n == MDF_NO_OPERAND ? sizes[i] : unit_call_two(target, PYTHON_ADD, n, sizes[i], MDF_NO_OPERAND);
+            total = total == MDF_NO_OPERAND ? squares[i] : unit_call_two(target, PYTHON_ADD, total, squares[i]);
+            n = n == MDF_NO_OPERAND ? sizes[i] : unit_call_two(target, PYTHON_ADD, n, sizes[i]);
         }
     }
     if (n == MDF_NO_OPERAND) { /* nothing can be wrong */

@@ -88,7 +88,7 @@ static bool is_by_elements(struct target *target, size_t first, mdf_operand y, m
 /* In a type of its own, as states of loops are. */
 static mdf_operand typed(struct target *target, mdf_operand value)
 {
-    return value == MDF_NO_OPERAND ? value : unit_call_python(target, PYTHON_TYPED, &value, 1, MDF_NO_OPERAND);
+    return value == MDF_NO_OPERAND ? value : unit_call_python(target, PYTHON_TYPED, &value, 1);
 }
 
 /* Names of the body: the numbers of elements, and the gradient of the slope of number `at`, from 1 on. */
@@ -104,8 +104,7 @@ static bool derive_one(struct solver *solver, struct step_loop *loop, size_t sta
         return false;
     }
     y[state] = unit_own_copy(target, y[state]);
-    if (y[state] == MDF_NO_OPERAND ||
-        !solver_name(target, "numbers", unit_call_python(target, PYTHON_NUMBERS, &y[state], 1, MDF_NO_OPERAND))) {
+    if (y[state] == MDF_NO_OPERAND || !solver_name(target, "numbers", unit_call_python(target, PYTHON_NUMBERS, &y[state], 1))) {
         return false;
     }
     one.seed = solver_compute(target, NULL, "numpy.where(numbers == at, 1.0, 0.0)");

@@ -184,10 +184,10 @@ static bool trace_arrival(struct tracer *tracer, void *context)
 /* The same where only a run tells whether an edge before it has brought something: it is combined with that, or the first. */
 static bool trace_later_arrival(struct tracer *tracer, struct arrival *arrival, mdf_operand brings, mdf_operand has_come)
 {
-    mdf_operand none = unit_call_python(&tracer->target, "numpy.logical_not", &has_come, 1, MDF_NO_OPERAND);
-    mdf_operand behind = unit_call_two(&tracer->target, "numpy.logical_and", brings, has_come, MDF_NO_OPERAND);
-    mdf_operand first = none != MDF_NO_OPERAND ? unit_call_two(&tracer->target, "numpy.logical_and", brings, none, MDF_NO_OPERAND)
-                                               : MDF_NO_OPERAND;
+    mdf_operand none = unit_call_python(&tracer->target, "numpy.logical_not", &has_come, 1);
+    mdf_operand behind = unit_call_two(&tracer->target, "numpy.logical_and", brings, has_come);
+    mdf_operand first =
+        none != MDF_NO_OPERAND ? unit_call_two(&tracer->target, "numpy.logical_and", brings, none) : MDF_NO_OPERAND;
 
     if (behind == MDF_NO_OPERAND || first == MDF_NO_OPERAND) {
         return false;
@@ -203,7 +203,7 @@ static bool trace_later_arrival(struct tracer *tracer, struct arrival *arrival, 
 /* Whether something has come behind an edge too; MDF_NO_OPERAND: it is known. */
 static mdf_operand come_by(struct tracer *tracer, mdf_operand has_come, mdf_operand brings)
 {
-    return has_come == MDF_NO_OPERAND ? brings : unit_call_two(&tracer->target, PYTHON_EITHER, has_come, brings, MDF_NO_OPERAND);
+    return has_come == MDF_NO_OPERAND ? brings : unit_call_two(&tracer->target, PYTHON_EITHER, has_come, brings);
 }
 
 /* The same of an edge of which only a run tells whether it does. *has_come: whether others have before, MDF_NO_OPERAND: it is

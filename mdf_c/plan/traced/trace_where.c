@@ -45,7 +45,7 @@ static bool meet(struct tracer *tracer, size_t slot, mdf_operand joined, mdf_ope
     unsigned flags = unit_flags(tracer->target.unit, joined) & (OPERAND_MAY_BE_LIST | OPERAND_IS_BOOL);
 
     return is_kept != NULL && is_kept[slot] && flags == 0
-               ? unit_call_python(&tracer->target, PYTHON_TYPED, &value, 1, joined) != MDF_NO_OPERAND
+               ? unit_call_into(&tracer->target, mdf_operator_python(PYTHON_TYPED), &value, 1, joined) != MDF_NO_OPERAND
                : unit_emit(&tracer->target, MDF_OPCODE_COPY, joined, value, 0);
 }
 

@@ -120,7 +120,7 @@ static bool know_result(struct target *target, const struct mdf_code_call *call,
         }
     }
     if (is_known) {
-        result = unit_call_row(&alone, call->operator, call->settings, inputs, call->n_inputs, MDF_NO_OPERAND);
+        result = unit_call_row(&alone, call->operator, call->settings, inputs, call->n_inputs);
     }
     code = result == MDF_NO_OPERAND ? NULL : unit_finish(compiler, &unit);
     is_known = code != NULL && compile_run_alone(compiler, code, result, value);
@@ -293,7 +293,7 @@ static bool write_clauses(struct target *target, struct unrolling *unrolling, si
 {
     struct mdf_expression *const *items = unrolling->tree->as.list.items;
     char kind = unrolling->tree->clauses[clause];
-    mdf_operand operand = compile_tree(target, items[kind == '\0' ? 0 : kind == 'f' ? item + 1 : item], MDF_NO_OPERAND);
+    mdf_operand operand = compile_tree(target, items[kind == '\0' ? 0 : kind == 'f' ? item + 1 : item]);
 
     if (operand == MDF_NO_OPERAND) {
         return false;
@@ -305,14 +305,14 @@ static bool write_clauses(struct target *target, struct unrolling *unrolling, si
                        : write_test(target, unrolling, clause, item, operand);
 }
 
-bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand into, mdf_operand *list)
+bool compile_unrolled(struct target *target, const struct mdf_expression *tree, mdf_operand *list)
 {
     struct unrolling unrolling = {.tree = tree, .is_known = true};
     size_t before = unit_position(target->unit);
 
     *list = MDF_NO_OPERAND;
     if (write_clauses(target, &unrolling, 0, 1)) {
-        *list = unit_call_python(target, PYTHON_LIST, unrolling.elements.items, unrolling.elements.n, into);
+        *list = unit_call_python(target, PYTHON_LIST, unrolling.elements.items, unrolling.elements.n);
         return true;
     }
     if (target->compiler->error->code == MDF_OK && !unrolling.is_known) {
@@ -361,7 +361,7 @@ static bool add_pair(struct target *target, struct written_out *written, const m
             return false;
         }
     }
-    return add_item(target, written, unit_call_python(target, PYTHON_LIST, pair, n, MDF_NO_OPERAND));
+    return add_item(target, written, unit_call_python(target, PYTHON_LIST, pair, n));
 }
 
 static bool add_together(struct target *target, struct written_out *written)
@@ -434,7 +434,7 @@ static mdf_operand choose(struct target *target, const struct written_out *writt
         const mdf_operand three[] = {item_of(target, &written->lists[0], i), item_of(target, &written->lists[1], i), chosen};
 
         chosen = three[0] != MDF_NO_OPERAND && three[1] != MDF_NO_OPERAND
-                     ? unit_call_python(target, PYTHON_WHERE, three, 3, MDF_NO_OPERAND)
+                     ? unit_call_python(target, PYTHON_WHERE, three, 3)
                      : MDF_NO_OPERAND;
     }
     return chosen;
@@ -445,7 +445,7 @@ static mdf_operand add_up(struct target *target, const struct written_out *writt
     mdf_operand sum = unit_add_int(target, 0);
 
     for (size_t i = 0; sum != MDF_NO_OPERAND && i < written->lists[0].n; i++) {
-        sum = unit_call_two(target, PYTHON_ADD, sum, item_of(target, &written->lists[0], i), MDF_NO_OPERAND);
+        sum = unit_call_two(target, PYTHON_ADD, sum, item_of(target, &written->lists[0], i));
     }
     return sum;
 }
@@ -510,8 +510,8 @@ bool compile_written_out(struct target *target, const struct mdf_operator *row, 
         *result = add_up(target, &written);
     } else if (done && write_out(target, row->written_out, &written, start)) {
         *result = row->written_out == MDF_WRITTEN_OUT_ARGUMENTS
-                      ? unit_call_row(target, row, NULL, written.items.items, written.items.n, MDF_NO_OPERAND)
-                      : unit_call_python(target, PYTHON_LIST, written.items.items, written.items.n, MDF_NO_OPERAND);
+                      ? unit_call_row(target, row, NULL, written.items.items, written.items.n)
+                      : unit_call_python(target, PYTHON_LIST, written.items.items, written.items.n);
     }
     for (size_t i = 0; i < written.n_lists; i++) {
         mdf_value_clear(target->compiler->memory, &written.lists[i].known);
