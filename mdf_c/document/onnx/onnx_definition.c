@@ -374,21 +374,25 @@ static char *add_unnamed(struct made *made, Mdf__NodeProto *node, const char *ba
     return name;
 }
 
+/* "@alpha", or what is written as it is: an attribute called `name`; NULL: out of memory. */
+static Mdf__AttributeProto *take_value(struct made *made, const char *name)
+{
+    Mdf__AttributeProto *attribute = new_attribute(made, name);
+
+    if (attribute != NULL && take(made, '@')) {
+        attribute->ref_attr_name = take_word(made);
+        return attribute->ref_attr_name == NULL ? NULL : attribute;
+    }
+    return attribute == NULL || !take_literal(made, attribute) ? NULL : attribute;
+}
+
 /* A Constant: "@alpha", or a number or list as it is written. */
 static char *take_constant(struct made *made)
 {
     Mdf__NodeProto *node = new_node(made, "", ONNX_CONSTANT);
-    Mdf__AttributeProto *attribute = node == NULL ? NULL : new_attribute(made, "value");
+    Mdf__AttributeProto *attribute = node == NULL ? NULL : take_value(made, "value");
 
     if (attribute == NULL) {
-        return NULL;
-    }
-    if (take(made, '@')) {
-        attribute->ref_attr_name = take_word(made);
-        if (attribute->ref_attr_name == NULL) {
-            return NULL;
-        }
-    } else if (!take_literal(made, attribute)) {
         return NULL;
     }
     node->attribute[node->n_attribute++] = attribute;
@@ -423,25 +427,15 @@ static char *take_argument(struct made *made)
     return found != NULL ? (char *)(uintptr_t)found : word + strlen(word);
 }
 
-/* "name=VALUE" within a call, behind the sign. */
+/* "name=VALUE" within a call, behind the sign; of "name=@alpha?" nothing where that is not filled. */
 static bool take_attribute(struct made *made, Mdf__NodeProto *node, const char *name)
 {
-    Mdf__AttributeProto *attribute = new_attribute(made, name);
-    bool is_there = true;
+    Mdf__AttributeProto *attribute = take_value(made, name);
 
     if (attribute == NULL) {
         return false;
     }
-    if (take(made, '@')) {
-        attribute->ref_attr_name = take_word(made);
-        if (attribute->ref_attr_name == NULL) {
-            return false;
-        }
-        is_there = !take(made, '?') || is_filled(attribute_of(made, attribute->ref_attr_name));
-    } else if (!take_literal(made, attribute)) {
-        return false;
-    }
-    if (is_there) {
+    if (attribute->ref_attr_name == NULL || !take(made, '?') || is_filled(attribute_of(made, attribute->ref_attr_name))) {
         assert(node->n_attribute < MAX_PARTS);
         node->attribute[node->n_attribute++] = attribute;
     }
