@@ -174,6 +174,25 @@ bool mdf_source_write_range(struct mdf_source_program *program, struct mdf_range
 
 /* ------------------------------------------------------------------ ports */
 
+/* What arrives at a port that nobody reads has to fit its declared type all the same. */
+static bool check_unread(struct mdf_source_program *program, const struct mdf_program_port *port,
+                         const struct mdf_source_slot *value)
+{
+    const struct mdf_declared_type *type = &port->declaration.type;
+    const struct mdf_source_slot declared = {.dtype = type->dtype};
+    char kind = mdf_dtype_kind(type->dtype);
+
+    if (!type->exact || type->sequence || (kind != 'i' && kind != 'u') || type->dtype == value->dtype) {
+        return true;
+    }
+    if (!converts(&declared, value)) {
+        return mdf_source_refuse(&program->writer, "what arrives at input port '%s' is %s, and the port declared %s", port->id,
+                                 mdf_dtype_name(value->dtype), mdf_dtype_name(type->dtype));
+    }
+    check_whole(program, &declared, value);
+    return true;
+}
+
 bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, const struct mdf_source_slot *value)
 {
     const struct mdf_program_port *port = &program->graph->program->ports[index];
@@ -182,7 +201,7 @@ bool mdf_source_write_arrival(struct mdf_source_program *program, size_t index, 
 
     if (slot == NULL) {
         mdf_source_line(writer, "s->has_value[%zu] = true;", index);
-        return true;
+        return check_unread(program, port, value);
     }
     if (!fits(slot, value)) {
         return mdf_source_refuse(writer, "what arrives at input port '%s' has not always the same shape and type", port->id);
