@@ -1,6 +1,8 @@
 /* lowered_cast.c - CAST: elements of one type as another, where all of them fit. See lowered.h. */
 #include "mdf_c/lowered/lowered_run.h"
 
+#include "functions/kernel/move.h"
+
 #define JOIN_NAMES(a, b) a##b
 #define JOIN(a, b) JOIN_NAMES(a, b)
 /* NaN fits nowhere. Between -2^63 and the next number below lies no other. */
@@ -75,4 +77,10 @@ bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *ta
     default:
         return false;
     }
+}
+
+bool mdf_lowered_casts_all(const struct mdf_operator *operator)
+{
+    return operator!= NULL && operator->form !=
+        MDF_FORM_NUMBER &&(operator->element != NULL ||(operator->move != NULL && operator->move->in_order));
 }

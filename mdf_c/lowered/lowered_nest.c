@@ -560,6 +560,10 @@ static bool compute(const struct position *position, size_t i)
         operands[k] = operand_row(position, i, k, n, step->code != MDF_LOWERED_CAST, &advance[k]);
         any |= advance[k];
     }
+    if (step->code == MDF_LOWERED_CAST && mdf_lowered_casts_all(step->operator)) {
+        mdf_convert_elements(tile->cast.to, tile->at, tile->cast.from, operands[0], n, false);
+        return true;
+    }
     if (step->code == MDF_LOWERED_CAST) {
         return mdf_lowered_cast(tile->cast.from, tile->cast.to, operands[0], tile->at, n);
     }

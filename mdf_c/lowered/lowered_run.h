@@ -29,6 +29,9 @@ bool mdf_lowered_run_region(struct mdf_lowered *lowered, const struct mdf_lowere
 bool mdf_lowered_compute(enum mdf_lowered_code code, mdf_dtype dtype, const uint64_t *const operands[], uint64_t *result);
 /* CAST of n elements. False: bail out. */
 bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n);
+/* Whether a CAST of the model has a result for every number: where an operator keeps the elements and changes their type, or
+ * makes what its function gives elements of another one. */
+bool mdf_lowered_casts_all(const struct mdf_operator *operator);
 
 /* For machine code, which does the rest itself; each returns 0, or 1 to bail out. */
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);

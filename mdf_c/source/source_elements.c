@@ -357,12 +357,6 @@ static bool express_exact(struct mdf_source_writer *writer, const struct mdf_low
     return true;
 }
 
-/* Whether a cast of the model has a result for every number: where an operator keeps the elements and changes their type. */
-static bool casts_all(const struct mdf_operator *operator)
-{
-    return operator!= NULL && operator->move != NULL && operator->move->in_order && operator->form != MDF_FORM_NUMBER;
-}
-
 /* Of a code on elements of a type, whose result is of another. */
 static bool may_bail_out(enum mdf_lowered_code code, const struct mdf_operator *operator, const void * settings, mdf_dtype from,
                          mdf_dtype to)
@@ -371,7 +365,7 @@ static bool may_bail_out(enum mdf_lowered_code code, const struct mdf_operator *
     const struct mdf_element_form *form = element != NULL ? mdf_element_form(element, from) : NULL;
 
     if (code == MDF_LOWERED_CAST) {
-        return is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && !casts_all(operator);
+        return is_real(from) && !is_real(to) && to != MDF_DTYPE_BOOL && !mdf_lowered_casts_all(operator);
     }
     return code == MDF_LOWERED_ELEMENTS ? form != NULL && form->refused != NULL : mdf_lowered_may_bail_out(code);
 }
@@ -394,7 +388,7 @@ static void express_cast_to_whole(struct mdf_source_writer *writer, const struct
 {
     const char *from = mdf_dtype_name((mdf_dtype)op->dtype), *whole = mdf_dtype_name(to);
 
-    if (casts_all(op->operator)) {
+    if (mdf_lowered_casts_all(op->operator)) {
         expression->text =
             mdf_source_text(writer, "%s(%s)", mdf_source_use(writer, mdf_source_text(writer, "%s_as_%s", from, whole)), operand);
     } else {

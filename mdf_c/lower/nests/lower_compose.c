@@ -182,8 +182,8 @@ static uint8_t one_function(struct composing *composing, const struct mdf_elemen
         in[i] = compose_load(composing, i, dtype);
     }
     in[0] = draft_apply(composing->lowering, composing->draft, element, in);
-    return dtype != composing->result->dtype && composing->result->dtype != MDF_DTYPE_BOOL
-               ? compose_cast(composing, in[0], (mdf_dtype)composing->result->dtype)
+    return dtype != composing->result->dtype && composing->result->dtype != MDF_DTYPE_BOOL && !composing->draft->has_failed
+               ? draft_cast_by(composing->draft, in[0], (mdf_dtype)composing->result->dtype, composing->trial->source->operator)
                : in[0];
 }
 

@@ -203,22 +203,28 @@ uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op,
     return draft_add(draft, &added);
 }
 
-static uint8_t cast_once(struct nest_draft *draft, uint8_t in, mdf_dtype to)
+static uint8_t cast_once(struct nest_draft *draft, uint8_t in, mdf_dtype to, const struct mdf_operator *operator)
 {
-    const struct mdf_lowered_op op = {.code = MDF_LOWERED_CAST, .dtype = draft->steps[in].step.dtype, .n_in = 1};
+    const struct mdf_lowered_op op = {
+        .code = MDF_LOWERED_CAST, .dtype = draft->steps[in].step.dtype, .n_in = 1, .operator= operator};
 
     return op.dtype == to ? in : draft_element(draft, &op, to, &in, draft->steps[in].axes);
 }
 
 uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to)
 {
+    return draft_cast_by(draft, in, to, NULL);
+}
+
+uint8_t draft_cast_by(struct nest_draft *draft, uint8_t in, mdf_dtype to, const struct mdf_operator *operator)
+{
     mdf_dtype from = (mdf_dtype)draft->steps[in].step.dtype, between = lowering_real_between(from, to);
 
     if (from == to || mdf_dtype_kind(from) == mdf_dtype_kind(to) || between == MDF_DTYPE_NONE) {
         draft->has_failed = draft->has_failed || (mdf_dtype_is_half(to) && mdf_dtype_kind(from) != 'f'); /* rounded twice */
-        return cast_once(draft, in, to);
+        return cast_once(draft, in, to, operator);
     }
-    return cast_once(draft, cast_once(draft, in, between), to);
+    return cast_once(draft, cast_once(draft, in, between, operator), to, operator);
 }
 
 /* An operator that is nothing but the function, for those who write it out. */

@@ -47,6 +47,8 @@ uint8_t draft_count(struct lowering *lowering, struct nest_draft *draft, mdf_dty
 uint8_t draft_element(struct nest_draft *draft, const struct mdf_lowered_op *op, mdf_dtype result, const uint8_t *in,
                       unsigned of);
 uint8_t draft_cast(struct nest_draft *draft, uint8_t in, mdf_dtype to);
+/* What an operator makes of its result: mdf_lowered_casts_all. */
+uint8_t draft_cast_by(struct nest_draft *draft, uint8_t in, mdf_dtype to, const struct mdf_operator *operator);
 /* Of a function of elements.def, over the axes of its operands. */
 struct mdf_element;
 uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const struct mdf_element *element, const uint8_t *in);
