@@ -709,6 +709,15 @@ static bool is_empty(const struct sequence_call *call, mdf_lowered_id sequence)
            item != MDF_LOWERED_NONE && lowering_example(call->lowering, item)->dtype == list->dtype;
 }
 
+/* An array in the place of a sequence, whose items are its rows: what Identity before version 14 makes of one. */
+static bool is_array(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value *value = lowering_example(lowering, id);
+
+    return value->kind == MDF_KIND_TENSOR && value->strength == MDF_STRENGTH_TYPED && value->rank > 0 && value->length > 0 &&
+           value->dtype != MDF_DTYPE_STRING && !lowering->facts[id].is_open;
+}
+
 bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     enum mdf_form form = source->operator->form;
@@ -723,7 +732,7 @@ bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, cons
     if (id != MDF_LOWERED_NONE && source->operator->element == MDF_ELEMENT(kept)) {
         result = id;
     } else {
-        call.rows = makes ? id : lowering_find_rows(lowering, id);
+        call.rows = makes || is_array(lowering, id) ? id : lowering_find_rows(lowering, id);
         call.items = makes || call.rows != MDF_LOWERED_NONE ? NULL : lowering_sequence_items(lowering, id, &call.n_items);
         if (call.rows == MDF_LOWERED_NONE && !makes && call.items == NULL &&
             !(form == MDF_FORM_SEQUENCE_INSERT && is_empty(&call, id))) {
