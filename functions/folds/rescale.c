@@ -410,11 +410,14 @@ static bool plan_groups(struct mdf_call *call, struct mdf_routine_plan *plan)
 }
 
 #define SUM(what) "numpy.sum(" what ", axis=axis, keepdims=True)"
+#define LARGEST "numpy.max(numpy.abs(x0), axis=axis, keepdims=True)"
 
 const struct mdf_operator mdf_operators_rescale[] = {
     {"LpNormalization", 1, 99, lp_normalization, norm_table, sizeof(struct norm_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
-     .derivatives = MDF_DERIVATIVES({0, "(dy - (numpy.sign(x0) if p == 1 else y) * " SUM("dy * y") ") / (" SUM(
-                                            "numpy.abs(x0)") " if p == 1 else numpy.sqrt(" SUM("x0 * x0") "))"}),
+     /* 0 where all of a line is: there is none. */
+     .derivatives = MDF_DERIVATIVES(
+         {0, "(dy - (numpy.sign(x0) if p == 1 else y) * " SUM("dy * y") ") / numpy.where(" LARGEST " == 0, math.inf, " SUM(
+                 "numpy.abs(x0)") " if p == 1 else numpy.sqrt(" SUM("x0 * x0") "))"}),
      .form = MDF_FORM_LP_NORM, .infer = &mdf_rule_same},
     {"LRN", 1, 99, lrn, lrn_table, sizeof(struct lrn_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
@@ -428,6 +431,7 @@ const struct mdf_operator mdf_operators_rescale[] = {
      MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
          "result", NULL, {"apart", "x0 - numpy.mean(x0, axis=[int(a) for a in axes], keepdims=True)", NULL},
-         {"result", "apart / (numpy.sqrt(numpy.mean(apart * apart, axis=[int(a) for a in axes], keepdims=True)) + 1e-9)", NULL}),
+         {"result", "apart / (operator.norm_root(numpy.mean(apart * apart, axis=[int(a) for a in axes], keepdims=True)) + 1e-9)",
+          NULL}),
      .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_groups, NULL)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

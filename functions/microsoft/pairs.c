@@ -99,9 +99,5 @@ const struct mdf_operator mdf_operators_pairs[] = {
      .routine = MDF_ROUTINE(plan_distances, NULL),
      .meaning = MDF_MEANING("result", NULL, {"between", "numpy.expand_dims(x0, 1) - numpy.expand_dims(x1, 0)", NULL},
                             {"squares", "numpy.sum(between * between, -1)", NULL},
-                            {"apart", "squares > 0", NULL}, /* where two points meet, the derivative is 0 */
-                            {"result",
-                             "squares if metric == 'sqeuclidean' else numpy.where(apart, numpy.sqrt(numpy.where(apart, squares, "
-                             "1.0)), 0.0)",
-                             NULL})},
+                            {"result", "squares if metric == 'sqeuclidean' else operator.norm_root(squares)", NULL})},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

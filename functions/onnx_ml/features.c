@@ -334,9 +334,10 @@ const struct mdf_operator mdf_operators_ml_features[] = {
      .meaning = MDF_MEANING("result", NULL,
                             {"length",
                              "numpy.max(x0, -1, keepdims=True) if norm == 'MAX' else numpy.sum(numpy.abs(x0), -1, keepdims=True) "
-                             "if norm == 'L1' else numpy.sqrt(numpy.sum(x0 * x0, -1, keepdims=True))",
+                             "if norm == 'L1' else operator.norm_root(numpy.sum(x0 * x0, -1, keepdims=True))",
                              NULL},
-                            {"result", "x0 / length", NULL}),
+                            /* A row of zeros stays as it is, whatever is near it. */
+                            {"result", "numpy.where(length == 0, 0.0, x0) / numpy.where(length == 0, 1.0, length)", NULL}),
      .form = MDF_FORM_NORMALIZER},
     {"Scaler", 1, 99, scaler, SETTINGS(scaler_table), .derivatives = MDF_DERIVATIVES({0, "dy * scale"}), .form = MDF_FORM_SCALER},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

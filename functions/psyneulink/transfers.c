@@ -22,7 +22,11 @@ static const struct mdf_function_step gaussian_steps[] = {
     }
 
 static const struct mdf_function_step normalize_steps[] = {
-    AXIS, {"value", "items / numpy.maximum(numpy.sqrt(numpy.sum(items * items, axis=axis, keepdims=True)), eps)"}, {NULL, NULL}};
+    AXIS,
+    {"squares", "numpy.sum(items * items, axis=axis, keepdims=True)"},
+    {"length", "numpy.where(squares == 0, 0.0, numpy.sqrt(numpy.where(squares == 0, 1.0, squares)))"}, /* derived as a norm */
+    {"value", "items / numpy.maximum(length, eps)"},
+    {NULL, NULL}};
 
 /* What is masked counts as minus infinity; an item that is masked wholly gives zeros. Of equal largest elements all are picked,
  * or the first: the one behind which the count of them is still 1. */

@@ -546,9 +546,10 @@ static const struct mdf_operator places = {
             "numpy.reshape(numpy.sum(met, 2) / numpy.maximum(numpy.sum(at > 0, 2), 1), y.shape) * self(numpy.ones_like(x0))", \
             NULL                                                                                                              \
     }
-#define NORM_STEP                                                                              \
-    {                                                                                          \
-        "result", "numpy.reshape(numpy.sum(numpy.abs(met) ** p, 2) ** (1 / p), y.shape)", NULL \
+#define NORM_STEP                                                                                                              \
+    {"total", "numpy.sum(numpy.abs(met) ** p, 2)", NULL},                                                                      \
+    {                                                                                                                          \
+        "result", "numpy.reshape(numpy.where(total == 0, 0.0, numpy.where(total == 0, 1.0, total) ** (1 / p)), y.shape)", NULL \
     }
 /* Of whole planes. */
 #define MAX_SHARE "dy * (x0 == y) / numpy.sum(x0 == y, axis=gradient.axes_from(x0, 2), keepdims=True)"

@@ -570,3 +570,29 @@ def test_interpolation_between_one_point_and_reductions_along_no_axes_are_derive
 def test_what_does_not_vary_has_a_deviation_with_the_derivative_0(call):
     value, by = mdf_c.value_and_grad(model_of({"parameters": {"p": {"value": [2.0]}}, "output_ports": {"y": {"value": call}}}), "y", ["n.p"])
     assert not value.any() and by["n.p"] == [0.0]
+
+
+@pytest.mark.parametrize(
+    "call, of_other",
+    [
+        ("numpy.linalg.norm(p, axis=1)", [0.6, 0.8]),
+        ("numpy.linalg.norm(p, 3, 1)", [0.4448513517305353, 0.7908468475209517]),
+        ("numpy.linalg.norm(p, math.inf, 1)", [0.0, 1.0]),
+        ("numpy.hypot(p[:, 0], p[:, 1])", [0.6, 0.8]),
+        ("numpy.std(p, axis=1)", [-0.5, 0.5]),
+        (("onnx::ReduceL2", {"data": "p", "axes": "[1]"}), [0.6, 0.8]),
+        (("onnx::LpNormalization", {"input": "p", "axis": 1, "p": 2}), [0.128, -0.096]),
+        (("onnx::LpNormalization", {"input": "p", "axis": 1, "p": 1}), [4 / 49, -3 / 49]),
+        (("onnx::LpPool", {"X": "numpy.expand_dims(p, 0)", "p": 2, "kernel_shape": [2]}), [0.6, 0.8]),
+        (("onnx::GlobalLpPool", {"X": "numpy.expand_dims(p, 0)", "p": 2}), [0.6, 0.8]),
+        (("ai.onnx.ml::Normalizer", {"X": "p", "norm": "L2"}), [0.128, -0.096]),
+        (("ai.onnx.ml::Normalizer", {"X": "p", "norm": "MAX"}), [0.25, -0.1875]),
+    ],
+)
+def test_norms_have_the_derivative_0_where_all_is_0(call, of_other):
+    """Beside another row, whose derivative is as ever; of what stays a row that of the first item."""
+    function, args = call if isinstance(call, tuple) else (None, {})
+    parameters = {"p": {"value": [[0.0, 0.0], [3.0, 4.0]]}, "r": {"function": function, "args": args} if function else {"value": call}}
+    node = {"parameters": parameters, "output_ports": {"y": {"value": "r[:, 0] if r.shape == p.shape else r"}}}
+    _, by = mdf_c.value_and_grad(model_of(node), "y", ["n.p"])
+    np.testing.assert_allclose(by["n.p"], [[0.0, 0.0], of_other], rtol=1e-6)

@@ -202,6 +202,7 @@ EXPRESSIONS = {
     "numpy.nanstd": [("numpy.nanstd(numpy.where(a < 0.5, a, numpy.nan), ddof=1)", {"a": (2, 4)})],
     "numpy.average": [("numpy.average(a)", {"a": M}), ("numpy.average(a, weights=b)", {"a": M, "b": (M, 0.2, 1)}), ("numpy.average(a, axis=1, weights=b)", {"a": M, "b": ((3,), 0.2, 1)}),
                       ("numpy.average(a, axis=0, weights=b)", {"a": M, "b": ((2,), 0.2, 1)})],
+    "operator.norm_root": [("numpy.linalg.norm(a, axis=0)", {"a": M})],
     "operator.sum_where": [("numpy.sum(a, 1, where=b > 0)", {"a": M, "b": M})],
     "operator.prod_where": [("numpy.prod(a, where=b > 0)", {"a": M, "b": M})],
     "operator.mean_where": [("numpy.mean(a, 0, where=b > -1)", {"a": M, "b": M})],

@@ -73,6 +73,7 @@ const struct mdf_operator mdf_operators_python_numpy_arithmetic[] = {
     MDF_FUNCTION("numpy.square", mdf_ufunc_of_numbers, 0, "x", MDF_ELEMENT(square), .called = " sqr "),
     MDF_FUNCTION("numpy.reciprocal", mdf_ufunc_of_numbers, 0, "x", MDF_ELEMENT(reciprocal)),
     MDF_FUNCTION("numpy.sqrt", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(square_root)),
+    MDF_FUNCTION("operator.norm_root", mdf_ufunc_of_reals, 0, "x", MDF_ELEMENT(norm_root)),
     MDF_FUNCTION("numpy.invert", mdf_ufunc_of_shared, 0, "x", MDF_ELEMENT(complement)),
     MDF_FUNCTION("numpy.bitwise_not", mdf_ufunc_of_shared, 0, "x", MDF_ELEMENT(complement)),
     MDF_FUNCTION("numpy.bitwise_invert", mdf_ufunc_of_shared, 0, "x", MDF_ELEMENT(complement)),

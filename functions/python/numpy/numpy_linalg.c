@@ -384,20 +384,23 @@ const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
                  .meaning = MDF_MEANING(
                      "result", NULL, {"reals", "1.0 * numpy.asarray(x)", NULL},
                      {"result",
-                      "numpy.sqrt(numpy.sum(reals * reals, axis, keepdims=keepdims)) if ord is None and (axis is None or "
+                      "operator.norm_root(numpy.sum(reals * reals, axis, keepdims=keepdims)) if ord is None and (axis is None or "
                       "numpy.size(axis) < 3) else "
                       "operator.linalg.norm(x, ord, axis, keepdims)",
                       NULL})),
     MDF_FUNCTION(
         "operator.linalg.norm", run_norm, 0, "x ord= axis= keepdims=",
         .meaning = MDF_MEANING(
-            "result", NULL, {"order", "2 if x1 is None else x1", NULL}, {"size", "numpy.abs(x0)", NULL},
+            "result", NULL, {"size", "numpy.abs(x0)", NULL},
             {"is_vector", "x0.ndim == 1 or (x2 is not None and numpy.asarray(x2).ndim == 0)", NULL},
-            {"euclidean", "numpy.sqrt(numpy.sum(x0 * x0, x2))", NULL},
+            {"euclidean", "operator.norm_root(numpy.sum(x0 * x0, x2))", NULL},
+            {"total", "numpy.sum(size ** x1, x2) if is_vector and x1 is not None and x1 != 0 and abs(x1) != math.inf else 1.0",
+             NULL},
             {"result",
              "numpy.reshape(euclidean if x1 is None or x1 == 'fro' or x1 == 2 and is_vector else numpy.max(size, x2) if x1 == "
-             "math.inf and is_vector else numpy.min(size, x2) if x1 == -math.inf and is_vector else numpy.sum(size ** x1, x2) ** "
-             "(1 / x1) if is_vector and x1 != 0 else gradient.refuse('this norm'), y.shape)",
+             "math.inf and is_vector else numpy.min(size, x2) if x1 == -math.inf and is_vector else numpy.where(total == "
+             "0, 0.0, numpy.where(total == 0, 1.0, total) ** (1 / x1)) if is_vector and x1 != 0 else gradient.refuse('this "
+             "norm'), y.shape)",
              NULL})),
     MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a", .routine = SOLVE_ROUTINE(plan_det, NULL),
                  .derivatives =

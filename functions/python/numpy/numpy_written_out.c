@@ -28,9 +28,6 @@
 /* How many are numbers. */
 #define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, keepdims=keepdims)"
 
-/* The root of a variance v, whose derivative is 0 where nothing varies: one number's deviation is 0 everywhere. */
-#define DEVIATION "numpy.where(v == 0, 0.0, numpy.sqrt(numpy.where(v == 0, 1.0, v)))"
-
 /* "message value= holds=": the value where a truth holds, else an error: a call has no meaning. */
 static bool run_refuse(struct mdf_call *call)
 {
@@ -132,12 +129,11 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
                 STEP("freedom", N_NUMBERS " - (0.0 if ddof is None else ddof)"),
                 RESULT("total / numpy.where(freedom > 0, freedom, numpy.nan)")),
     MDF_FUNCTION("numpy.std", NULL, MDF_OPERATOR_METHOD, "a axis= dtype= ddof=! keepdims=",
-                 .meaning = MDF_MEANING("result", NULL, STEP("v", "numpy.var(a, axis, dtype, ddof=ddof, keepdims=keepdims)"),
-                                        RESULT(DEVIATION)),
+                 .meaning = MDF_MEANING("result", NULL, 
+                                        RESULT("operator.norm_root(numpy.var(a, axis, dtype, ddof=ddof, keepdims=keepdims))")),
                  .called = " sd "),
     WRITTEN_OUT("numpy.nanstd", 0,
-                "a axis= dtype= ddof=! keepdims=", STEP("v", "numpy.nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims)"),
-                RESULT(DEVIATION)),
+                "a axis= dtype= ddof=! keepdims=", RESULT("operator.norm_root(numpy.nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))")),
     WRITTEN_OUT("numpy.inner", 0, "a b",
                 RESULT("numpy.dot(a, b if numpy.ndim(a) == 0 or numpy.ndim(b) < 2 else numpy.matrix_transpose(b))")),
     WRITTEN_OUT("numpy.kron", 0, "a b", STEP("n", "max(numpy.ndim(a), numpy.ndim(b))"),
