@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STATEMENT = re.compile(r"^(?!(?:else|elif|except|finally)\b)[\w@]", re.MULTILINE)  # at the beginning of a line
 _PART = re.compile(r"(\w[\w ]*?) '((?:[^'])*)'")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -81,30 +82,72 @@ def _names_around(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> set[str]:
     return names
 
 
-def _position(lines: list[str], node: ast.Constant, text: str, offset: int | None) -> tuple[int, int, int]:
+def _position(lines: list[str], node: ast.Constant, before: int, text: str, offset: int | None) -> tuple[int, int, int]:
     """Line and columns, from 1, of the word at a place of a constant; of all of it where it is not written as it reads."""
-    line = lines[node.lineno - 1]
+    number = before + node.lineno
+    line = lines[number - 1]
     start = len(line.encode()[: node.col_offset].decode())
     inside = line.find(text, start)
     if offset is not None and node.lineno == node.end_lineno and inside >= 0 and offset < len(text):
         word = re.match(r"\w+(?:(?:\.|::)\w+)*", text[offset:])
-        return node.lineno, inside + offset + 1, inside + offset + (len(word.group()) if word else 1) + 1
+        return number, inside + offset + 1, inside + offset + (len(word.group()) if word else 1) + 1
     end = len(line.encode()[: node.end_col_offset].decode()) if node.lineno == node.end_lineno else len(line.rstrip("\n"))
-    return node.lineno, start + 1, end + 1
+    return number, start + 1, end + 1
 
 
-def _find_constants(lines: list[str], text: str, names: list[str]) -> list[ast.Constant]:
-    """Those that are the text, by the names around them where there are several."""
+def _statement_around(source: str, at: int) -> tuple[int, int] | None:
+    """Where the outermost statement that a place of a file lies in begins and ends; None: it can not be told without reading all."""
+    first = next((match.start() for match in _reversed_starts(source, at)), 0)
+    if source.count('"""', 0, first) % 2 or source.count("'''", 0, first) % 2:  # it may begin within a text
+        return None
+    following = _STATEMENT.search(source, at)
+    return first, len(source) if following is None else following.start()
+
+
+def _reversed_starts(source: str, at: int) -> Iterator[re.Match[str]]:
+    """Lines up to a place that begin a statement, the last one first."""
+    end = at
+    while (start := source.rfind("\n", 0, end)) >= 0:
+        match = _STATEMENT.match(source, start + 1)
+        if match is not None and match.start() <= at:
+            yield match
+        end = start
+
+
+def _trees(source: str, text: str) -> list[tuple[ast.AST, int]]:
+    """The statements of a file that may have a text, and the lines in front of each: reading a long file takes a hundred times as
+    long as looking for what stands in it. All of it where the text may be written in pieces, or otherwise than it reads."""
+    quoted = [match.start() for match in re.finditer(f"[\"']{re.escape(text)}[\"']", source)]
+    if not quoted and (text.isidentifier() or any(re.search(rf"\b{word}\b", source) is None for word in re.findall(r"\w+", text))):
+        return []
+    spans = {_statement_around(source, at) for at in quoted}
     try:
-        tree = ast.parse("".join(lines))
+        if spans and None not in spans:
+            return [(ast.parse(source[start:end]), source.count("\n", 0, start)) for start, end in filter(None, spans)]
+    except (SyntaxError, ValueError):
+        pass
+    try:
+        return [(ast.parse(source), 0)]
     except (SyntaxError, ValueError):
         return []
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == text and isinstance(node.value, str)]
+
+
+def _find_constants(source: str, text: str, names: list[str]) -> list[tuple[ast.Constant, int]]:
+    """Those that are the text, by the names around them where there are several, and the lines in front of their trees."""
+    trees = _trees(source, text)
+    found = [
+        (node, lines)
+        for tree, lines in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value == text
+    ]
     if len(found) > 1:
-        parents = _parents(tree)
-        around = {node: _names_around(node, parents) for node in found}
+        parents: dict[ast.AST, ast.AST] = {}
+        for tree, _ in trees:
+            parents.update(_parents(tree))
+        around = {node: _names_around(node, parents) for node, _ in found}
         for name in reversed(names):  # the innermost part of the path first
-            named = [node for node in found if name in around[node]]
+            named = [(node, lines) for node, lines in found if name in around[node]]
             found = named or found
             if len(found) == 1:
                 break
@@ -135,10 +178,10 @@ def find(content: bytes, line: int | None, column: int | None, path: str | None)
     text, offset = at if at is not None else (names[-1], None)
     for file, _ in _frames():
         lines = linecache.getlines(file)
-        found = _find_constants(lines, text, names)
+        found = _find_constants("".join(lines), text, names)
         if len(found) > 1:  # a file further out has it for something else
             return None
         if found:
-            place = _position(lines, found[0], text, offset)
+            place = _position(lines, *found[0], text, offset)
             return Place(file, *place, lines[place[0] - 1].rstrip("\n"))
     return None

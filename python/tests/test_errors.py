@@ -1,5 +1,6 @@
 """Exceptions, warnings, interruption, threads."""
 
+import ast
 import functools
 import inspect
 import json
@@ -79,6 +80,22 @@ def test_a_text_that_stands_twice_in_the_callers_file_is_not_looked_for_in_other
         with pytest.raises(mdf_c.MdfNameError) as caught:
             mdf_c.compile(model)
         assert caught.value.file is None
+
+
+@pytest.mark.parametrize("written, longest", [("'zz + nothing'", 300), ("'zz + '  'nothing'", None), ("'zz \\x2b nothing'", None)])
+def test_only_the_statement_that_has_a_text_is_read(tmp_path, monkeypatch, written, longest):
+    """To read a long file takes a hundred times as long as to find the text in it; one in pieces is found in all of it."""
+    others = "".join(f"def f{i}():\n    'A text.'\n    return [{i}, 'zz + {i}']\n" for i in range(300))
+    node = f"{{'output_ports': {{'y': {{'value': {written}}}}}}}"
+    text = f"import mdf_c\n{others}def run():\n    return mdf_c.run({{'m': {{'graphs': {{'g': {{'nodes': {{'n': {node}}}}}}}}}}})\n{others}"
+    file, space, read, parse = tmp_path / "model.py", {}, [], ast.parse
+    file.write_text(text)
+    exec(compile(text, str(file), "exec"), space)
+    monkeypatch.setattr(ast, "parse", lambda source, *more: read.append(len(source)) or parse(source, *more))
+    with pytest.raises(mdf_c.MdfError) as caught:
+        space["run"]()
+    assert caught.value.file == str(file) and caught.value.line == 903
+    assert longest is None or max(read) < longest
 
 
 def test_an_array_over_time_is_told_how_to_be_given():
