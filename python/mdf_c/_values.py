@@ -102,6 +102,30 @@ def unmasked(value: Any) -> Any:
     return value
 
 
+def _narrow_of_pytorch(value: Any) -> np.ndarray | None:
+    """A tensor of PyTorch's whose element type NumPy has from ml_dtypes alone, as an array; None: it is no such tensor.
+
+    Raises
+    ------
+    TypeError
+        ml_dtypes, or the engine, does not have that type.
+    RuntimeError
+        It has a gradient, which would be lost.
+    """
+    name = str(getattr(value, "dtype", ""))
+    if not name.startswith(("torch.bfloat", "torch.float8")):
+        return None
+    if value.requires_grad:
+        raise RuntimeError("a tensor that requires grad would lose it: use tensor.detach()")
+    _add_narrow_dtypes()
+    name = name[len("torch.") :]
+    found = [dtype for dtype in _DTYPES if isinstance(dtype, np.dtype) and dtype.name == name]
+    if not found:
+        raise TypeError(f"tensors of {name} need the package ml_dtypes, or have no counterpart in MDF")
+    words = getattr(sys.modules["torch"], f"uint{8 * found[0].itemsize}")
+    return value.cpu().contiguous().view(words).numpy().view(found[0])
+
+
 def as_array(value: Any) -> np.ndarray:
     """`value` as a dense array in native byte order; a view where that is possible.
 
@@ -110,7 +134,10 @@ def as_array(value: Any) -> np.ndarray:
     TypeError
         It is not an array.
     """
-    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
+    narrow = None if isinstance(value, (np.ndarray, np.generic)) else _narrow_of_pytorch(value)
+    if narrow is not None:
+        array = narrow
+    elif isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
         array = np.asarray(unmasked(value))
     elif hasattr(value, "__dlpack__"):
         array = np.from_dlpack(value)

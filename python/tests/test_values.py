@@ -31,6 +31,19 @@ def test_arrays_keep_type_and_shape(dtype):
         np.testing.assert_array_equal(got, given)
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e8m0fnu"])
+def test_tensors_of_pytorch_have_types_that_numpy_has_not(name):
+    torch, ml_dtypes = pytest.importorskip("torch"), pytest.importorskip("ml_dtypes")
+    tensor = torch.tensor([[1.0, 2.0, 0.5], [4.0, 8.0, 16.0]]).to(getattr(torch, name)).T  # not dense
+    model = model_of({"input_ports": {"x": {}}, "output_ports": {"y": {"value": "x"}}})
+    result = mdf_c.run(model, inputs={"x": tensor})["y"]
+    assert result.dtype == getattr(ml_dtypes, name) and result.astype(float).tolist() == [[1, 4], [2, 8], [0.5, 16]]
+    single = mdf_c.run(model_of({"parameters": {"p": {"value": tensor}}, "output_ports": {"y": {"value": "p"}}}))["y"]
+    assert single.astype(float).tolist() == result.astype(float).tolist()
+    with pytest.raises(RuntimeError, match="requires grad"):
+        mdf_c.run(model, inputs={"x": torch.ones(2, dtype=torch.bfloat16, requires_grad=True)})
+
+
 @pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4", "float4_e2m1fn"])
 def test_narrow_types(name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
