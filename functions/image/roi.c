@@ -95,11 +95,9 @@ struct span {
 
 static struct span cell_span(double start, double end, int64_t cell, int64_t n_cells, int64_t size)
 {
-    double length = fmax(end - start + 1, 1) / (double)n_cells, limit = (double)size;
     struct span span;
 
-    span.first = (int64_t)fmin(fmax(start + floor((double)cell * length), 0), limit);
-    span.last = (int64_t)fmin(fmax(start + ceil((double)(cell + 1) * length), 0), limit);
+    mdf_roi_span(start, end, cell, n_cells, size, &span.first, &span.last);
     return span;
 }
 
@@ -185,6 +183,24 @@ static bool pool_all(struct mdf_call *call, bool wants_places)
 static bool max_roi_pool(struct mdf_call *call)
 {
     return pool_all(call, false);
+}
+
+static bool plan_roi_pool(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct roi_settings *settings = call->settings;
+    const struct mdf_value *x = call->inputs[0], *rois = call->inputs[1];
+
+    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || rois->dtype != x->dtype || x->rank != 4 ||
+        rois->rank != 2 || !mdf_routine_room(plan, 7, 1)) {
+        return false;
+    }
+    plan->function = "roi_pool";
+    plan->dtype = (mdf_dtype)x->dtype;
+    plan->whole[0] = mdf_value_shape(rois)[0];
+    memcpy(plan->whole + 1, mdf_value_shape(x), 4 * sizeof *plan->whole);
+    memcpy(plan->whole + 5, settings->pooled_shape.items, 2 * sizeof *plan->whole);
+    plan->real[0] = settings->spatial_scale;
+    return true;
 }
 
 /* Which elements are the largest, counted from 1; 0: none. */
@@ -446,7 +462,8 @@ static bool plan_roi_align(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 const struct mdf_operator mdf_operators_roi[] = {
     {"MaxRoiPool", 1, 99, max_roi_pool, max_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = MDF_MEANING("result", &largest_places, {"result", "gradient.take(x0, places(x0, x1))", NULL})},
+     .meaning = MDF_MEANING("result", &largest_places, {"result", "gradient.take(x0, places(x0, x1))", NULL}),
+     .routine = MDF_ROUTINE(plan_roi_pool, "a region is in no batch")},
     {"RoiAlign", 10, 99, roi_align, align_table, sizeof(struct roi_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING(
          "result", NULL,

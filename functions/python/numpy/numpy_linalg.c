@@ -2,8 +2,8 @@
  *
  * Matrices are solved by elimination with partial pivoting, in float64; results have the type of reals of the operands. Stacks
  * of matrices are solved one by one. Source: numpy 2.4, "Linear algebra". */
-#include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
+#include "functions/python/numpy/numpy_linalg.h"
 #include "functions/python/numpy/numpy_products.h"
 #include "functions/python/numpy/numpy_reduce.h"
 #include "functions/python/ufunc.h"
@@ -219,6 +219,8 @@ static mdf_routine_function solved_function(const struct mdf_routine_plan *plan)
 
 #define SOLVE_ROUTINE(plan_of, what) (&(const struct mdf_routine){plan_of, .why = what, .lists = 3, .function = solved_function})
 
+const struct mdf_routine mdf_inverse_routine = {plan_inv, .why = SINGULAR, .lists = 1, .function = solved_function};
+
 /* As numpy: by way of the logarithm of the diagonal. */
 static bool run_det(struct mdf_call *call)
 {
@@ -238,26 +240,29 @@ static bool run_det(struct mdf_call *call)
     return results != NULL && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
 }
 
-/* Solves each matrix for `m` right sides in slot SLOT_RESULTS. */
-static bool solve_all(struct mdf_call *call, size_t n, size_t n_matrices, size_t m)
+/* Solves each matrix for its `m` right sides, in place. */
+static bool solve_all(struct mdf_call *call, double *matrices, double *sides, size_t n, size_t n_matrices, size_t m)
 {
-    struct mdf_value *slots = mdf_python_slots(call);
-    size_t i;
-
-    for (i = 0; n > 0 && i < n_matrices; i++) {
-        double *matrix = (double *)slots[SLOT_MATRIX].data + i * n * n, *sides = (double *)slots[SLOT_RESULTS].data + i * n * m;
-
-        if (mdf_triangular(matrix, (int64_t)n, sides, (int64_t)m, call->context) == 0) {
+    for (size_t i = 0; n > 0 && i < n_matrices; i++, matrices += n * n, sides += n * m) {
+        if (mdf_triangular(matrices, (int64_t)n, sides, (int64_t)m, call->context) == 0) {
             return mdf_call_error(call, MDF_VALUE, SINGULAR);
         }
-        mdf_substitute(matrix, (int64_t)n, sides, (int64_t)m, call->context);
+        mdf_substitute(matrices, (int64_t)n, sides, (int64_t)m, call->context);
     }
     return true;
 }
 
+bool mdf_invert(struct mdf_call *call, double *matrices, double *inverses, size_t n, size_t n_matrices)
+{
+    for (size_t i = 0; i < n_matrices * n * n; i++) {
+        inverses[i] = i / n % n == i % n;
+    }
+    return solve_all(call, matrices, inverses, n, n_matrices, n);
+}
+
 static bool run_inv(struct mdf_call *call)
 {
-    size_t n, n_matrices, i;
+    size_t n, n_matrices;
     const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
     struct mdf_value *slots = mdf_python_slots(call);
     double *sides;
@@ -267,10 +272,7 @@ static bool run_inv(struct mdf_call *call)
     }
     sides =
         mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank, mdf_value_shape(array));
-    for (i = 0; sides != NULL && i < array->length; i++) {
-        sides[i] = i / n % n == i % n;
-    }
-    return sides != NULL && solve_all(call, n, n_matrices, n) &&
+    return sides != NULL && mdf_invert(call, slots[SLOT_MATRIX].data, sides, n, n_matrices) &&
            mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
 }
 
@@ -310,7 +312,8 @@ static bool run_solve(struct mdf_call *call)
     if (reals->length > 0) {
         memcpy(results, reals->data, reals->length * sizeof(double));
     }
-    return solve_all(call, n, n_matrices, m) && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], type);
+    return solve_all(call, slots[SLOT_MATRIX].data, results, n, n_matrices, m) &&
+           mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], type);
 }
 
 /* ------------------------------------------------------------------ powers */
@@ -405,9 +408,7 @@ const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
     MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a", .routine = SOLVE_ROUTINE(plan_det, NULL),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})),
-    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a", .routine = SOLVE_ROUTINE(plan_inv, SINGULAR),
-                 .derivatives =
-                     MDF_DERIVATIVES({0, "-numpy.matmul(gradient.turn(y, True), numpy.matmul(dy, gradient.turn(y, True)))"})),
+    MDF_FUNCTION("numpy.linalg.inv", run_inv, 0, "a", .routine = &mdf_inverse_routine, .derivatives = MDF_INVERSE_DERIVATIVES),
     MDF_FUNCTION("numpy.linalg.solve", run_solve, 0, "a b", .routine = SOLVE_ROUTINE(plan_solve, SINGULAR),
                  .derivatives = MDF_DERIVATIVES(
                      {0, "-numpy.matmul(gradient.column(" BACK "), gradient.turn(gradient.column(y), True))"}, {1, BACK})),
