@@ -306,6 +306,81 @@ static void copy_blocks(struct copying *copying, size_t n_blocks)
                      copying);
 }
 
+/* ------------------------------------------------------------------ boxes that repeat */
+
+/* Whether an axis before the last one repeats what lies within it, in a target without gaps: then this is copied once, and from
+ * there as one piece. */
+static bool repeats(const struct mdf_box *box, mdf_dtype dtype)
+{
+    bool does = false;
+    int64_t n = 1;
+
+    for (size_t axis = box->rank; axis-- > 0; n *= box->shape[axis]) {
+        if (box->target_strides[axis] != n) {
+            return false;
+        }
+        does = does || (axis + 1 < box->rank && box->source_strides[axis] == 0);
+    }
+    return does && dtype != MDF_DTYPE_STRING;
+}
+
+/* Fills `n` pieces of so many bytes with what the first one has; short ones several at once, which stay in the nearest cache. */
+static void repeat_piece(char *target, int64_t n_bytes, int64_t n)
+{
+    const int64_t most = 1 << 12;
+    int64_t limit = n_bytes < most ? most / n_bytes * n_bytes : n_bytes, end = n * n_bytes, done = n_bytes, next;
+
+    for (; done < end; done += next) {
+        next = done < limit ? done : limit;
+        next = next < end - done ? next : end - done;
+        memcpy(target + done, target, (size_t)next);
+    }
+}
+
+/* Indices [first, last) of an axis, of which `target` and `source` are at `first`. */
+static void fill_axis(const struct copying *copying, size_t axis, int64_t first, int64_t last, char *target, const char *source)
+{
+    int64_t size = (int64_t)mdf_dtype_size(copying->dtype), step = copying->source_strides[axis] * size;
+    int64_t n_bytes = copying->target_strides[axis] * size, end = step == 0 ? first + 1 : last;
+
+    for (int64_t i = first; i < end; i++) {
+        char *to = target + (i - first) * n_bytes;
+        const char *from = source + (i - first) * step;
+
+        if (axis + 1 < copying->n_outer) {
+            fill_axis(copying, axis + 1, 0, copying->shape[axis + 1], to, from);
+        } else {
+            copy_block(copying->call->context->memory, copying->dtype, to, from, &copying->block);
+        }
+    }
+    if (step == 0) {
+        repeat_piece(target, n_bytes, last - first);
+    }
+}
+
+static void fill_outermost(void *context, size_t first, size_t last)
+{
+    const struct copying *copying = context;
+    int64_t size = (int64_t)mdf_dtype_size(copying->dtype), begin = (int64_t)first;
+
+    fill_axis(copying, 0, begin, (int64_t)last, copying->target + begin * copying->target_strides[0] * size,
+              copying->source + begin * copying->source_strides[0] * size);
+}
+
+static void repeat_box(struct copying *copying, const struct mdf_box *box)
+{
+    size_t n_bytes = (size_t)box->target_strides[0] * mdf_dtype_size(copying->dtype);
+
+    if (copying->n_outer == 0 || box->source_strides[box->rank - 2] == 0) { /* a block is one row */
+        copying->block.rows = 1;
+        copying->n_outer = box->rank - 1;
+    }
+    mdf_parallel_for(copying->call->context, (size_t)box->shape[0], block_ns + byte_ns * (double)n_bytes, fill_outermost,
+                     copying);
+}
+
+/* ------------------------------------------------------------------ boxes */
+
 void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, void *target, const void *source)
 {
     struct copying copying = {.call = call, .dtype = dtype, .target = target, .source = source, .block = {1, 1, 0, 1, 0, 1}};
@@ -334,7 +409,11 @@ void mdf_box_copy(struct mdf_call *call, struct mdf_box *box, mdf_dtype dtype, v
     for (size_t axis = 0; axis < copying.n_outer; axis++) {
         n_blocks *= (size_t)box->shape[axis];
     }
-    copy_blocks(&copying, n_blocks);
+    if (repeats(box, dtype)) {
+        repeat_box(&copying, box);
+    } else {
+        copy_blocks(&copying, n_blocks);
+    }
 }
 
 void mdf_strides(size_t rank, const int64_t *shape, int64_t *strides)

@@ -112,39 +112,38 @@ void mdf_padding_advance(size_t rank, const int64_t *shape, int64_t *index)
     }
 }
 
-/* Writes, for every axis, the source offset of each of its output indices into `offsets`, one axis behind the other. */
+/* Output indices [first, last) of an axis are what the array has there, side by side; the others have to be looked up. */
+struct inside {
+    int64_t first, last;
+};
+
+/* Writes, for every axis, the source offset of each of its output indices into `offsets`, one axis behind the other; *columns is
+ * what lies inside of the last one, of which only the first offset is written. */
 static bool map_axes(struct mdf_call *call, const struct mdf_value *data, const struct margins *margins, const int64_t *shape,
-                     enum mdf_padding mode, const int64_t *strides, int64_t *offsets)
+                     enum mdf_padding mode, const int64_t *strides, int64_t *offsets, struct inside *columns)
 {
-    for (size_t axis = 0; axis < data->rank; axis++) {
-        int64_t before = margins->before[axis], after = margins->after[axis];
-        int64_t cut = before < 0 ? -before : 0, n = mdf_value_shape(data)[axis] - cut + (after < 0 ? after : 0);
+    for (size_t axis = 0; axis < data->rank; offsets += shape[axis], axis++) {
+        int64_t before = margins->before[axis], after = margins->after[axis], cut = before < 0 ? -before : 0;
+        int64_t n = mdf_value_shape(data)[axis] - cut + (after < 0 ? after : 0), first = before > 0 ? before : 0;
 
         if (n == 0 && shape[axis] > 0) {
             return mdf_call_error(call, MDF_SHAPE, "axis %zu has nothing to pad with", axis);
         }
-        for (int64_t i = 0; i < shape[axis]; i++) {
-            *offsets++ = (cut + mdf_padding_index(mode, i - (before > 0 ? before : 0), n)) * strides[axis];
+        *columns = (struct inside){first, first + n};
+        for (int64_t i = 0; i < first; i++) {
+            offsets[i] = (cut + mdf_padding_index(mode, i - first, n)) * strides[axis];
+        }
+        for (int64_t i = first, end = axis + 1 < data->rank ? first + n : first + 1; i < end; i++) {
+            offsets[i] = (cut + i - first) * strides[axis];
+        }
+        for (int64_t i = first + n; i < shape[axis]; i++) {
+            offsets[i] = (cut + mdf_padding_index(mode, i - first, n)) * strides[axis];
         }
     }
     return true;
 }
 
-/* The longest stretch [*first, *last) of columns that stand side by side. */
-static void find_stretch(const int64_t *columns, size_t n, size_t *first, size_t *last)
-{
-    *first = *last = 0;
-    for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && columns[end] == columns[end - 1] + 1; end++) {
-        }
-        if (end - begin > *last - *first) {
-            *first = begin;
-            *last = end;
-        }
-    }
-}
-
-/* A row whose columns lie at `columns` of `source`: the longest stretch [first, last) as a whole, the others one by one. */
+/* A row whose columns lie at `columns` of `source`: those inside, [first, last), as a whole, the others one by one. */
 #define COPY_ROW(name, word)                                                                                        \
     static void name(void *target, const void *source, const int64_t *columns, size_t n, size_t first, size_t last) \
     {                                                                                                               \
@@ -192,17 +191,17 @@ static copy_row choose_row(mdf_dtype dtype)
 
 /* Copies through the offsets that map_axes wrote. */
 static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank,
-                        const int64_t *shape, const int64_t *offsets, int64_t *index)
+                        const int64_t *shape, const int64_t *offsets, const struct inside *inside, int64_t *index)
 {
     static const int64_t one_column = 0;
-    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, first, last, length;
+    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, length;
+    size_t first = (size_t)inside->first, last = (size_t)inside->last;
     const int64_t *of_axis, *columns = rank > 0 ? offsets : &one_column;
     copy_row copy = choose_row(dtype);
 
     for (size_t axis = 0; axis + 1 < rank; axis++) {
         columns += shape[axis];
     }
-    find_stretch(columns, n_columns, &first, &last);
     memset(index, 0, rank * sizeof *index);
     for (size_t at = 0; at < n; at += n_columns) {
         int64_t row = 0;
@@ -230,6 +229,7 @@ static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, cons
 {
     size_t n_offsets = 0;
     int64_t *offsets;
+    struct inside columns = {0, 1};
     void *target = mdf_call_output(call, 0, (mdf_dtype)data->dtype, data->rank, shape);
 
     if (target == NULL || mdf_axes_product(shape, 0, data->rank) == 0) {
@@ -243,10 +243,10 @@ static bool pad_mapped(struct mdf_call *call, const struct mdf_value *data, cons
         return false;
     }
     mdf_strides(data->rank, mdf_value_shape(data), box->source_strides);
-    if (!map_axes(call, data, margins, shape, mode, box->source_strides, offsets)) {
+    if (!map_axes(call, data, margins, shape, mode, box->source_strides, offsets, &columns)) {
         return false;
     }
-    copy_mapped(call, (mdf_dtype)data->dtype, target, data->data, data->rank, shape, offsets, box->index);
+    copy_mapped(call, (mdf_dtype)data->dtype, target, data->data, data->rank, shape, offsets, &columns, box->index);
     return true;
 }
 
