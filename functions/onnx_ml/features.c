@@ -103,37 +103,42 @@ static bool scaler(struct mdf_call *call)
         return false;
     }
     single = call->inputs[0]->dtype != MDF_DTYPE_FLOAT64;
-    for (size_t i = 0; i < call->inputs[0]->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
-        double offset = number_for(&settings->offset, i % n, 0), scale = number_for(&settings->scale, i % n, 1);
+    for (size_t row = 0; row < call->inputs[0]->length && !mdf_should_stop(call->context); row += n) {
+        for (size_t i = 0; i < n; i++) {
+            double offset = number_for(&settings->offset, i, 0), scale = number_for(&settings->scale, i, 1), of_row = x[row + i];
 
-        y[i] = single ? mdf_single(mdf_single(mdf_single(x[i]) - offset) * scale) : (x[i] - offset) * scale;
+            y[row + i] = single ? mdf_single(mdf_single(mdf_single(of_row) - offset) * scale) : (of_row - offset) * scale;
+        }
     }
     return mdf_workspace_end(&workspace);
 }
 
 /* What a row is divided by; of L2 its square. */
-static double norm_of(const double *row, size_t n, char norm)
+static float norm_of(const double *row, size_t n, char norm)
 {
-    double sum = norm == 'M' ? -FLT_MAX : 0;
+    float sum = norm == 'M' ? -FLT_MAX : 0;
 
     for (size_t i = 0; i < n; i++) {
-        double x = mdf_single(row[i]);
+        float x = (float)row[i];
 
         if (norm == 'M') {
             sum = x > sum ? x : sum;
         } else {
-            sum = mdf_single(sum + (norm == '1' ? fabs(x) : mdf_single(row[i] * row[i])));
+            sum += norm == '1' ? fabsf(x) : (float)(row[i] * row[i]);
         }
     }
     return sum;
 }
 
-static double normalised(double x, double sum, char norm)
+/* A row without its norm, which is not 0. */
+static void normalise(const double *x, size_t n, float sum, char norm, double *y)
 {
-    if (sum == 0 || norm != '2') {
-        return sum == 0 ? x : mdf_single(mdf_single(x) / sum);
+    for (size_t i = 0; norm != '2' && i < n; i++) {
+        y[i] = (double)((float)x[i] / sum);
     }
-    return copysign(mdf_single(sqrt(mdf_single(mdf_single(x * x) / sum))), x);
+    for (size_t i = 0; norm == '2' && i < n; i++) {
+        y[i] = copysign((double)sqrtf((float)(x[i] * x[i]) / sum), x[i]);
+    }
 }
 
 static bool normalizer(struct mdf_call *call)
@@ -154,10 +159,12 @@ static bool normalizer(struct mdf_call *call)
     n = n_features(call->inputs[0]);
     for (size_t row = 0; row < call->inputs[0]->length && !mdf_should_stop(call->context); row += n) {
         char norm = settings->norm[0] == 'M' ? 'M' : settings->norm[1];
-        double sum = norm_of(x + row, n, norm);
+        float sum = norm_of(x + row, n, norm);
 
-        for (size_t i = row; i < row + n; i++) {
-            y[i] = normalised(x[i], sum, norm);
+        if (sum == 0) {
+            memcpy(y + row, x + row, n * sizeof *y);
+        } else {
+            normalise(x + row, n, sum, norm, y + row);
         }
     }
     return mdf_workspace_end(&workspace);
@@ -209,10 +216,12 @@ static bool imputer(struct mdf_call *call)
     if (!begin(&workspace, call, MDF_DTYPE_NONE, &x, &y)) {
         return false;
     }
-    for (size_t i = 0; i < value->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
-        bool is_missing = isnan(replaced) ? isnan(x[i]) : x[i] == replaced;
+    for (size_t row = 0; row < value->length && !mdf_should_stop(call->context); row += n) {
+        for (size_t i = 0; i < n; i++) {
+            bool is_missing = isnan(replaced) ? isnan(x[row + i]) : x[row + i] == replaced;
 
-        y[i] = is_missing ? number_for(&settings->imputed_floats, i % n, 0) : x[i];
+            y[row + i] = is_missing ? number_for(&settings->imputed_floats, i, 0) : x[row + i];
+        }
     }
     return mdf_workspace_end(&workspace);
 }
@@ -288,12 +297,12 @@ static bool array_feature_extractor(struct mdf_call *call)
 {
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     struct mdf_workspace workspace;
-    size_t n_picked, n, rank, place;
+    size_t n_picked, n, rank, *places;
     const int64_t *picked;
     int64_t *shape;
     void *target;
 
-    if (x == NULL || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 1)) {
+    if (x == NULL || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 2)) {
         return false;
     }
     if (x->rank == 0) {
@@ -302,7 +311,8 @@ static bool array_feature_extractor(struct mdf_call *call)
     picked = mdf_call_integers(call, 1, MDF_SCRATCH_FIRST, &n_picked);
     rank = x->rank == 1 ? 2 : x->rank;
     shape = picked == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_INT64, rank);
-    if (shape == NULL) {
+    places = shape == NULL ? NULL : mdf_workspace_array(&workspace, MDF_WORKSPACE_SIZES, n_picked);
+    if (places == NULL) {
         return false;
     }
     shape[0] = 1;
@@ -310,15 +320,19 @@ static bool array_feature_extractor(struct mdf_call *call)
     n = n_features(x);
     shape[rank - 1] = (int64_t)n_picked;
     target = mdf_call_output(call, 0, (mdf_dtype)x->dtype, rank, shape);
-    for (size_t i = 0; target != NULL && i < mdf_call_target(call, 0)->length; i++) {
-        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK) ||
-            !mdf_index_check(call, picked[i % n_picked], i % n_picked, x->rank - 1, (int64_t)n, &place)) {
+    if (target == NULL || mdf_call_target(call, 0)->length == 0) {
+        return target != NULL;
+    }
+    for (size_t i = 0; i < n_picked; i++) {
+        if (!mdf_index_check(call, picked[i], i, x->rank - 1, (int64_t)n, &places[i])) {
             return false;
         }
-        mdf_elements_copy(call, (mdf_dtype)x->dtype, mdf_element_to_write((mdf_dtype)x->dtype, target, i),
-                          mdf_element_at((mdf_dtype)x->dtype, x->data, i / n_picked * n + place), 1);
     }
-    return target != NULL;
+    for (size_t row = 0; row < x->length / n && !mdf_should_stop(call->context); row++) {
+        mdf_blocks_gather(call, (mdf_dtype)x->dtype, mdf_element_to_write((mdf_dtype)x->dtype, target, row * n_picked),
+                          mdf_element_at((mdf_dtype)x->dtype, x->data, row * n), places, n_picked, 1);
+    }
+    return true;
 }
 
 #define SETTINGS(table) table, sizeof(struct feature_settings), MDF_OPERATOR_PURE, NULL
