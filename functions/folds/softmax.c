@@ -71,26 +71,36 @@ static void harden_adjacent(void *context, size_t first, size_t last)
     }
 }
 
-/* The same as soften_float32 for lines whose elements are adjacent. */
+/* The same as soften_float32 for lines whose elements are adjacent. What is done to some lines one after the other waits for
+ * nothing of the others: the processor has them in hand together, where each step of a line waits for the one before. */
 static void soften_adjacent(void *context, size_t first, size_t last)
 {
+    enum { LINES = 8, MOST = 1 << 10 /* elements, which longer lines are enough of */ };
     const struct mdf_vector_math *math = mdf_vector_math();
     const struct softmax *job = context;
+    size_t n_lines = MOST / job->n < 1 ? 1 : MOST / job->n < LINES ? MOST / job->n : LINES;
+    float shifts[LINES];
+    double sums[LINES];
 
-    for (size_t line = first; line < last; line++) {
+    for (size_t line = first, n; line < last; line += n) {
         const float *x = (const float *)job->x + line * job->n;
-        float *y = (float *)job->y + line * job->n, shift = math->largest(job->n, x);
-        double sum;
+        float *y = (float *)job->y + line * job->n;
 
-        if (line + 1 < last) {
-            fetch_ahead(x + job->n, job->n);
+        n = last - line < n_lines ? last - line : n_lines;
+        for (size_t i = 0; i < n; i++) {
+            shifts[i] = math->largest(job->n, x + i * job->n);
         }
-        sum = math->exp_sum(job->n, x, shift, job->kind == KIND_LOG ? NULL : y);
-
-        if (job->kind == KIND_LOG) {
-            math->subtract(job->n, x, shift, (float)mdf_log_float64(sum), y);
-        } else {
-            math->multiply(job->n, (float)(1 / sum), y);
+        if (line + n < last) {
+            fetch_ahead(x + n * job->n, n_lines * job->n);
+        }
+        for (size_t i = 0; i < n; i++) {
+            sums[i] = math->exp_sum(job->n, x + i * job->n, shifts[i], job->kind == KIND_LOG ? NULL : y + i * job->n);
+        }
+        for (size_t i = 0; i < n && job->kind == KIND_LOG; i++) {
+            math->subtract(job->n, x + i * job->n, shifts[i], (float)mdf_log_float64(sums[i]), y + i * job->n);
+        }
+        for (size_t i = 0; i < n && job->kind != KIND_LOG; i++) {
+            math->multiply(job->n, (float)(1 / sums[i]), y + i * job->n);
         }
     }
 }
