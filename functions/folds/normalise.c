@@ -5,6 +5,7 @@
  * + bias, the statistics being those of a channel, plane, group of channels or the last axes. Variances are of the population.
  * Source: the ONNX operators, all versions. */
 #include "functions/elements/vectors/vector_rows.h"
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
 
@@ -61,6 +62,8 @@ struct batch {
 #define TYPE MDF_DTYPE_FLOAT64
 #define NAME(x) x##_float64
 #include "functions/folds/normalise_lines.inc"
+
+enum { FEWEST_SHORT_LINES = 8 /* that are worth to be turned */ };
 
 /* Rough time of one element, to judge what is worth a thread. */
 static const double element_ns = 0.2;
@@ -205,10 +208,16 @@ static bool batch_normalization_14(struct mdf_call *call)
 
 static bool run_lines(struct mdf_workspace *workspace, struct lines *job, size_t n_lines)
 {
+    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32, has_one_scale = job->span == 1 && job->scale_period == 1;
+    bool is_short = has_one_scale && job->n > 0 && job->n <= MDF_SHORT_ROW && n_lines >= FEWEST_SHORT_LINES;
+
     /* The statistics of a line of nothing are results too: 0 / 0. */
     if (job->n > 0 || job->means != NULL || job->inverses != NULL) {
         mdf_parallel_for(workspace->call->context, n_lines, 3 * element_ns * (double)job->n,
-                         workspace->dtype == MDF_DTYPE_FLOAT32 ? normalise_lines_float32 : normalise_lines_float64, job);
+                         is_short     ? (is_float32 ? normalise_short_lines_float32 : normalise_short_lines_float64)
+                         : is_float32 ? normalise_lines_float32
+                                      : normalise_lines_float64,
+                         job);
     }
     return mdf_workspace_end(workspace);
 }
