@@ -252,13 +252,25 @@ static bool label_result(struct mdf_call *call, struct mdf_einsum *einsum, const
     return call->context->error.code == MDF_OK;
 }
 
+static void order_labels(struct mdf_einsum *einsum)
+{
+    size_t n = einsum->n_result;
+
+    memcpy(einsum->order, einsum->result, n * sizeof *einsum->order);
+    for (size_t label = 0; label < einsum->n_labels; label++) {
+        if (einsum->last_term[label] != (int64_t)einsum->n_terms) {
+            einsum->order[n++] = (int64_t)label;
+        }
+    }
+}
+
 /* Reads the equation and the shapes. */
 static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *einsum)
 {
     struct mdf_call *call = workspace->call;
     const struct mdf_einsum_settings *settings = call->settings;
     const char *text = settings->equation;
-    size_t n_strides, n_arrays = 17;
+    size_t n_strides, n_arrays = 18;
     int64_t *room;
 
     if (!measure_equation(call, text, einsum)) {
@@ -276,10 +288,11 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *eins
     einsum->last_term = room + einsum->n_labels;
     einsum->counts = room + 2 * einsum->n_labels;
     einsum->result = room + 3 * einsum->n_labels;
-    einsum->term_strides = room + 4 * einsum->n_labels;
+    einsum->order = room + 4 * einsum->n_labels;
+    einsum->term_strides = room + 5 * einsum->n_labels;
     einsum->spare = einsum->term_strides + einsum->n_terms * einsum->n_labels;
     einsum->n_result = 0;
-    for (size_t i = 0; i < (einsum->n_terms + 4) * einsum->n_labels; i++) {
+    for (size_t i = 0; i < (einsum->n_terms + 5) * einsum->n_labels; i++) {
         room[i] = ABSENT;
     }
     for (size_t i = 0; i < einsum->n_labels; i++) {
@@ -291,7 +304,11 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *eins
         }
         text += *text == ',' ? 1 : 0;
     }
-    return label_result(call, einsum, text);
+    if (!label_result(call, einsum, text)) {
+        return false;
+    }
+    order_labels(einsum);
+    return true;
 }
 
 /* ------------------------------------------------------------------ joining terms */
@@ -459,7 +476,8 @@ static const void *lay_out(const struct mdf_einsum *einsum, const struct mdf_ein
     return target;
 }
 
-/* Labels of a role, behind those in `order`; *product becomes the product of their sizes. */
+/* Labels of a role, behind those in `order`: as the result has them, which then is often written at once. *product becomes the
+ * product of their sizes. */
 static bool collect(const struct mdf_einsum *einsum, const struct mdf_einsum_operand *left,
                     const struct mdf_einsum_operand *right, size_t next, enum role role, int64_t *order, size_t *n_order,
                     size_t *product)
@@ -467,7 +485,9 @@ static bool collect(const struct mdf_einsum *einsum, const struct mdf_einsum_ope
     bool fits = true, is_empty = false;
 
     *product = 1;
-    for (size_t label = 0; label < einsum->n_labels; label++) {
+    for (size_t i = 0; i < einsum->n_labels; i++) {
+        size_t label = (size_t)einsum->order[i];
+
         if (role_of(einsum, left, right, next, label) == role) {
             order[(*n_order)++] = (int64_t)label;
             is_empty = is_empty || einsum->sizes[label] == 0;

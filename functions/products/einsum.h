@@ -38,6 +38,7 @@ struct mdf_einsum {
     int64_t *term_strides; /* [n_terms][n_labels] */
     int64_t *result;       /* the result's labels in order */
     size_t n_result;
+    int64_t *order; /* all labels: those of the result in its order, then the others */
     int64_t *spare; /* for two odometers, and labels in order */
     void *target;   /* of the result */
 };
