@@ -19,6 +19,8 @@
 const struct mdf_setting mdf_conv_setting_table[] = {
     MDF_WINDOW_SETTINGS, {"group", MDF_SETTING_INT, offsetof(struct mdf_conv_settings, group)}, {NULL, MDF_SETTING_INT, 0}};
 
+enum { FEW_WINDOWS = 16 /* fewer than a vector has elements */ };
+
 #define TEMPLATE "functions/windows/convolutions/conv_rows.inc"
 #include "functions/kernel/of_reals.inc"
 
@@ -91,12 +93,51 @@ static void locate_group(const void *context, size_t batch, struct mdf_product *
     }
 }
 
+/* Whether there is one window, which meets all of the array in its order. */
+static bool meets_all(const struct mdf_taps *taps)
+{
+    bool does = true;
+
+    for (size_t i = 0; i < taps->rank; i++) {
+        const struct mdf_window_axis *axis = &taps->axes[i];
+
+        does = does && axis->windows == 1 && axis->pad_begin == 0 && axis->kernel == axis->array;
+    }
+    return does;
+}
+
+/* All arrays of a batch in one product, where each has few windows: weights are packed once, and vectors are full. */
+static bool multiply_joined(struct mdf_workspace *workspace, const struct mdf_convolution *job, struct mdf_value *scratch,
+                            struct mdf_product *product)
+{
+    bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
+    size_t n_windows = product->n;
+
+    if (!mdf_size_multiply(n_windows, job->n_batches, &product->n)) {
+        return mdf_call_error(workspace->call, MDF_LIMIT, "the windows are more than any memory holds");
+    }
+    if (product->row != NULL) {
+        product->row = is_float32 ? unroll_joined_row_float32 : unroll_joined_row_float64;
+        product->b_row = (int64_t)product->n;
+    }
+    product->c_row = (int64_t)product->n;
+    product->a = job->weights;
+    product->start = job->bias;
+    product->c = mdf_workspace_matrix(workspace, workspace->dtype, product->m, product->n);
+    if (product->c == NULL || !mdf_multiply(workspace->call, scratch, product)) {
+        return false;
+    }
+    (is_float32 ? part_windows_float32 : part_windows_float64)(job, product->c, n_windows);
+    return true;
+}
+
 /* Each group as the product of its weights with the array unrolled to one column a window. */
 static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_convolution *job)
 {
     struct mdf_product product = {
         .dtype = workspace->dtype, .m = job->group_outputs, .a = job->weights, .alpha = 1, .a_column = 1, .b_column = 1};
     struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
+    bool is_whole = job->n_groups == 1 && !job->is_pointwise && meets_all(job->taps);
 
     if (scratch == NULL || kept == NULL) {
         return false;
@@ -107,13 +148,20 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_co
     }
     product.a_row = (int64_t)product.k;
     product.b_row = product.c_row = (int64_t)product.n;
-    if (!job->is_pointwise) {
+    if (is_whole) { /* columns are the arrays as they lie */
+        product.b = job->x;
+        product.b_row = 1;
+        product.b_column = (int64_t)product.k;
+    } else if (!job->is_pointwise) {
         product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
         product.row_context = job;
     }
-    if (job->n_groups == 1 && mdf_product_is_packed(&product) &&
+    if (job->n_groups == 1 && (is_whole || mdf_product_is_packed(&product)) &&
         !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
         return false;
+    }
+    if (job->n_batches > 1 && job->n_groups == 1 && !job->is_pointwise && product.n < FEW_WINDOWS) {
+        return multiply_joined(workspace, job, scratch, &product);
     }
     return mdf_multiply_batch(workspace->call, scratch, &product, job->n_batches * job->n_groups, locate_group, job);
 }
