@@ -167,22 +167,26 @@ Test(operator_versions, cases)
     }
 }
 
-/* Identity takes sequences since version 14: before, the items become an array, also where the sequence is lowered. */
+/* Identity takes sequences since version 14: before, the items become an array, also where the sequence is lowered, as rows or as
+ * items that are known one by one. */
 Test(operator_versions, where_no_sequence_is_taken_its_items_are_an_array)
 {
+    static const char *const sequences[] = {
+        "\"s\": {\"function\": \"onnx::SequenceConstruct\", \"args\": {\"inputs\": \"[x, x]\"}}",
+        "\"h\": {\"value\": \"x[:1]\"}, \"b\": {\"function\": \"onnx::SequenceConstruct\", \"args\": {\"inputs\": \"[h, x]\"}}, "
+        "\"s\": {\"function\": \"onnx::SequenceErase\", \"args\": {\"input_sequence\": \"b\", \"position\": 0}}"};
     static const char model[] =
         "{\"m\": {\"onnx_opset_version\": \"%s\", \"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"x\": {\"type\": "
-        "\"float64\", \"shape\": [2]}}, \"parameters\": {\"s\": {\"function\": \"onnx::SequenceConstruct\", \"args\": "
-        "{\"inputs\": "
-        "\"[x, x]\"}}, \"i\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": \"s\"}}}, \"output_ports\": {\"o\": "
-        "{\"value\": \"i\"}}}}}}}}";
+        "\"float64\", \"shape\": [2]}}, \"parameters\": {%s, \"i\": {\"function\": \"onnx::Identity\", \"args\": {\"input\": "
+        "\"s\"}}}, \"output_ports\": {\"o\": {\"value\": \"i\"}}}}}}}}";
 
-    for (int round = 0; round < 4; round++) {
-        const mdf_options options = {.plain = round < 2};
+    for (int round = 0; round < 8; round++) {
+        const mdf_options options = {.plain = round % 4 < 2};
+        const char *sequence = sequences[round / 4];
         struct engine engine;
-        char text[sizeof model + 4];
+        char text[1024];
 
-        snprintf(text, sizeof text, model, round % 2 == 0 ? "13" : "14");
+        cr_assert_lt((size_t)snprintf(text, sizeof text, model, round % 2 == 0 ? "13" : "14", sequence), sizeof text);
         cr_assert(engine_begin(&engine, text, &options), "%s", engine.error.message);
         for (int i = 0; i < 4; i++) {
             cr_assert_eq(mdf_set_input_json(engine.state, "x", "[1.5, 2.5]", &engine.error), MDF_OK, "%s", engine.error.message);

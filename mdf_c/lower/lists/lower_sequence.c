@@ -673,6 +673,13 @@ static bool takes_arrays(const struct mdf_code_call *source)
     return first != NULL && first->sequences == 0 && !first->formal->maps;
 }
 
+/* Whether a call hands on a sequence whose items are known one by one, as it is. */
+static bool hands_items_on(const struct lowering *lowering, mdf_lowered_id id, const struct mdf_code_call *source)
+{
+    return source->operator->element == MDF_ELEMENT(kept) && lowering->facts[id].items != NULL &&
+           lowering_example(lowering, id)->dtype != MDF_DTYPE_NONE;
+}
+
 /* The sequence that a call reads; NONE without a refusal: it reads none. */
 static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
@@ -687,7 +694,8 @@ static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *sco
         if (lowering_has_failed(lowering)) {
             return MDF_LOWERED_NONE;
         }
-        if (i == 0 && id != MDF_LOWERED_NONE && (takes_sequence || lowering->facts[id].is_sequence)) {
+        if (i == 0 && id != MDF_LOWERED_NONE &&
+            (takes_sequence || lowering->facts[id].is_sequence || hands_items_on(lowering, id, source))) {
             found = id;
         } else if (id != MDF_LOWERED_NONE && lowering->facts[id].is_sequence) {
             lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL);
