@@ -192,6 +192,9 @@ bool mdf_lowered_may_overwrite(const struct mdf_lowered *lowered, const struct m
     struct aliasing aliasing = {.id = id};
 
     for (i = 0; maker != SIZE_MAX && i < region->n_ops; i++) {
+        if (mdf_lowered_has_result(&region->ops[i], id)) {
+            continue; /* which is done with it */
+        }
         mdf_lowered_visit_reads(&region->ops[i], note_alias, &aliasing);
         if (aliasing.is_aliased || (i > maker && mdf_lowered_reads(&region->ops[i], id))) {
             return false;
@@ -359,35 +362,7 @@ static const struct mdf_lowered_op *put_of(const struct mdf_lowered_loop *loop, 
     return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_PUT ? &loop->body.ops[maker] : NULL;
 }
 
-/* Whether what the body makes may lie where a state is: it is put into it, or into what has been put into it before. */
-static bool may_lie_in_state(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, mdf_lowered_id state,
-                             mdf_lowered_id made)
-{
-    const struct mdf_lowered_op *put;
-
-    while ((put = put_of(loop, made)) != NULL && put->in[0] != state) {
-        if (!mdf_lowered_may_overwrite(lowered, &loop->body, put->in[0], made) || put_of(loop, put->in[0]) == NULL ||
-            stack_of(loop, put->in[0]) < loop->n_stacks || is_next(loop, put->in[0])) {
-            return false;
-        }
-        made = put->in[0];
-    }
-    return mdf_lowered_may_overwrite(lowered, &loop->body, state, made);
-}
-
-/* The puts that lead from a state that lies in place to its next are done where it is. Those of another state may go on from such
- * a next. */
-static void put_in_place(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
-{
-    mdf_lowered_id made = state->next;
-    const struct mdf_lowered_op *put;
-
-    for (; made != state->parameter && (put = put_of(loop, made)) != NULL; made = put->in[0]) {
-        put->of.put->is_in_place = lowered->values[made].is_in_place = true;
-    }
-}
-
-/* ------------------------------------------------------------------ states that loops of the body go on with */
+/* ------------------------------------------------------------------ states that the body goes on with where they lie */
 
 static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                                            const struct mdf_lowered_state *state);
@@ -405,55 +380,131 @@ static void count_look(void *context, mdf_lowered_id id, bool is_aliased)
     looking->n_aliased += id == looking->id && is_aliased;
 }
 
-/* Whether nothing but op number `at` of a region, once, takes the memory of a value for its own, and nothing behind it looks at
- * that value. */
-static bool is_left_to(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t at)
+static struct looking look(const struct mdf_lowered_op *op, mdf_lowered_id id)
+{
+    struct looking looking = {.id = id};
+
+    mdf_lowered_visit_reads(op, count_look, &looking);
+    return looking;
+}
+
+/* Whether no op of a region in front of number `at`, but that which makes a value, takes its memory for its own, and none behind
+ * it looks at it. */
+static bool is_left_by_others(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t at)
 {
     bool is_left = true;
     size_t i;
 
     for (i = 0; is_left && i < region->n_ops; i++) {
-        struct looking looking = {.id = id};
+        struct looking looking = look(&region->ops[i], id);
 
-        mdf_lowered_visit_reads(&region->ops[i], count_look, &looking);
-        is_left = i < at ? looking.n_aliased == 0 : looking.n == (i == at);
+        is_left = i == at || mdf_lowered_has_result(&region->ops[i], id) || (i < at ? looking.n_aliased == 0 : looking.n == 0);
     }
     return is_left;
 }
 
-/* The state of a loop of a region that a value is behind it, and the number of that loop; NULL: it is none. */
-static struct mdf_lowered_state *find_state(const struct mdf_lowered_region *region, mdf_lowered_id parameter, size_t *at)
+/* Whether, besides, op number `at` looks at it once. */
+static bool is_left_to(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t at)
+{
+    return is_left_by_others(region, id, at) && look(&region->ops[at], id).n == 1;
+}
+
+/* The op of a region that makes a value, states that loops leave and what branches merge into among them; SIZE_MAX: none does. */
+static size_t find_op(const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
     size_t i;
 
-    for (*at = 0; *at < region->n_ops; ++*at) {
-        const struct mdf_lowered_loop *loop = region->ops[*at].code == MDF_LOWERED_LOOP ? region->ops[*at].of.loop : NULL;
-
-        for (i = 0; loop != NULL && i < loop->n_states; i++) {
-            if (loop->states[i].parameter == parameter) {
-                return &loop->states[i];
-            }
-        }
+    for (i = 0; i < region->n_ops && !mdf_lowered_has_result(&region->ops[i], id); i++) {
     }
-    return NULL;
+    return i < region->n_ops ? i : SIZE_MAX;
 }
 
-/* The state that a loop of the body leaves as a value, and that may lie where it begins; NULL: there is none. */
-static struct mdf_lowered_state *find_left(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+/* The state of a loop that is left as a value, and that may lie where it begins; NULL: it is a stack, or may not. */
+static struct mdf_lowered_state *find_left(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region, size_t at,
                                            mdf_lowered_id id)
 {
-    size_t at;
-    struct mdf_lowered_state *state = find_state(&loop->body, id, &at);
-    const struct mdf_lowered_loop *inner = state != NULL ? loop->body.ops[at].of.loop : NULL;
+    const struct mdf_lowered_loop *inner = region->ops[at].of.loop;
+    size_t i;
 
-    return inner != NULL && inner->n_lanes == 0 && inner->n_padded == 0 && inner->concurrent == NULL &&
-                   stack_of(loop, state->initial) == loop->n_stacks && !is_next(loop, state->initial) &&
-                   is_left_to(&loop->body, state->initial, at) && storage_of(lowered, inner, state) == MDF_LOWERED_IN_PLACE
-               ? state
+    for (i = 0; i < inner->n_states && inner->states[i].parameter != id; i++) {
+    }
+    return i < inner->n_states && inner->n_lanes == 0 && inner->n_padded == 0 && inner->concurrent == NULL &&
+                   is_left_to(region, inner->states[i].initial, at) &&
+                   storage_of(lowered, inner, &inner->states[i]) == MDF_LOWERED_IN_PLACE
+               ? &inner->states[i]
                : NULL;
 }
 
-/* The value that a state's next is a copy of; NONE: it is none. */
+static mdf_lowered_id side_of(const struct mdf_lowered_merge *merge, bool is_then)
+{
+    return is_then ? merge->then : merge->otherwise;
+}
+
+static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                  const struct mdf_lowered_region *region, mdf_lowered_id id);
+
+/* Where what a branch leaves for a merge lies, of values from outside of it, if it may lie there and what it leaves for other
+ * merges does not; NONE. */
+static mdf_lowered_id find_ground_of_branch(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                            const struct mdf_lowered_if *branches, size_t number, bool is_then)
+{
+    const struct mdf_lowered_region *region = is_then ? &branches->then : &branches->otherwise;
+    mdf_lowered_id id = side_of(&branches->merges[number], is_then);
+    bool is_free = is_left_by_others(region, id, region->n_ops);
+    size_t i;
+
+    while (is_free) {
+        for (i = 0; i < branches->n_merges; i++) {
+            is_free &= i == number || side_of(&branches->merges[i], is_then) != id;
+        }
+        if (!is_free || find_op(region, id) == SIZE_MAX) {
+            break;
+        }
+        id = find_ground(lowered, loop, region, id);
+        is_free = id != MDF_LOWERED_NONE;
+    }
+    return is_free ? id : MDF_LOWERED_NONE;
+}
+
+static mdf_lowered_id find_ground_of_merge(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                           const struct mdf_lowered_region *region, size_t at, mdf_lowered_id id)
+{
+    const struct mdf_lowered_if *branches = region->ops[at].of.branches;
+    mdf_lowered_id ground;
+    size_t i;
+
+    for (i = 0; branches->merges[i].out != id; i++) {
+    }
+    ground = find_ground_of_branch(lowered, loop, branches, i, true);
+    return ground != MDF_LOWERED_NONE && find_ground_of_branch(lowered, loop, branches, i, false) == ground &&
+                   is_left_by_others(region, ground, at)
+               ? ground
+               : MDF_LOWERED_NONE;
+}
+
+/* The value whose elements a value of a region, made by its ops, may take the place of, so that both lie in one memory: what it is
+ * put into, what a loop's state begins as, what each of two branches goes on with. NONE: there is none. */
+static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                  const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t at = find_op(region, id);
+    const struct mdf_lowered_op *op = at == SIZE_MAX ? NULL : &region->ops[at];
+    const struct mdf_lowered_state *left;
+    mdf_lowered_id ground = MDF_LOWERED_NONE;
+
+    if (op != NULL && op->code == MDF_LOWERED_PUT) {
+        ground = mdf_lowered_may_overwrite(lowered, region, op->in[0], id) ? op->in[0] : MDF_LOWERED_NONE;
+    } else if (op != NULL && op->code == MDF_LOWERED_LOOP) {
+        left = find_left(lowered, region, at, id);
+        ground = left != NULL ? left->initial : MDF_LOWERED_NONE;
+    } else if (op != NULL && op->code == MDF_LOWERED_IF) {
+        ground = find_ground_of_merge(lowered, loop, region, at, id);
+    }
+    return ground != MDF_LOWERED_NONE && stack_of(loop, ground) == loop->n_stacks && !is_next(loop, ground) ? ground
+                                                                                                            : MDF_LOWERED_NONE;
+}
+
+/* The value that a state's next is a copy of, or itself. */
 static mdf_lowered_id copied_next(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
 {
     size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
@@ -461,32 +512,44 @@ static mdf_lowered_id copied_next(const struct mdf_lowered_loop *loop, const str
     return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_COPY &&
                    is_left_to(&loop->body, loop->body.ops[maker].in[0], maker)
                ? loop->body.ops[maker].in[0]
-               : MDF_LOWERED_NONE;
+               : state->next;
 }
 
-/* Whether a state is handed on from loop to loop of the body, each of which may change it where it lies. */
-static bool goes_through_loops(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
-                               const struct mdf_lowered_state *state)
+/* Whether what the body makes of a state lies where the state does. */
+static bool may_lie_in_state(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                             const struct mdf_lowered_state *state)
 {
     mdf_lowered_id id = copied_next(loop, state);
-    const struct mdf_lowered_state *left = NULL;
 
-    while (id != MDF_LOWERED_NONE && id != state->parameter) {
-        left = find_left(lowered, loop, id);
-        id = left != NULL ? left->initial : MDF_LOWERED_NONE;
+    if (id == state->next && is_told(lowered, loop, id) && put_of(loop, id) == NULL) {
+        return mdf_lowered_may_overwrite(lowered, &loop->body, state->parameter, id);
     }
-    return left != NULL && id == state->parameter;
+    while (id != MDF_LOWERED_NONE && id != state->parameter) {
+        id = find_ground(lowered, loop, &loop->body, id);
+    }
+    return id == state->parameter && copied_next(loop, state) != state->parameter;
 }
 
-static void lie_in_initial(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
+/* What leads from a value of a region to what it lies in is done where that is: `id` is a value that find_ground has found one for. */
+static void lie_in_ground(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                          const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
-    mdf_lowered_id id = copied_next(loop, state);
-    struct mdf_lowered_state *left;
-    size_t at;
+    size_t at, i;
 
-    for (; id != state->parameter; id = left->initial) {
-        left = find_state(&loop->body, id, &at);
-        left->lies_in_initial = true;
+    for (; (at = find_op(region, id)) != SIZE_MAX; id = find_ground(lowered, loop, region, id)) {
+        const struct mdf_lowered_op *op = &region->ops[at];
+
+        if (op->code == MDF_LOWERED_PUT) {
+            op->of.put->is_in_place = lowered->values[id].is_in_place = true;
+        } else if (op->code == MDF_LOWERED_LOOP) {
+            find_left(lowered, region, at, id)->lies_in_initial = true;
+        } else {
+            for (i = 0; op->of.branches->merges[i].out != id; i++) {
+            }
+            lowered->values[id].is_in_place = true;
+            lie_in_ground(lowered, loop, &op->of.branches->then, op->of.branches->merges[i].then);
+            lie_in_ground(lowered, loop, &op->of.branches->otherwise, op->of.branches->merges[i].otherwise);
+        }
     }
 }
 
@@ -499,11 +562,8 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
     if (is_in_stack(loop, state->next) || is_in_stack(loop, state->parameter)) {
         return MDF_LOWERED_IN_STACK;
     }
-    return stack_of(loop, state->parameter) == loop->n_stacks &&
-                   (goes_through_loops(lowered, loop, state) ||
-                    (is_told(lowered, loop, state->next) && may_lie_in_state(lowered, loop, state->parameter, state->next)))
-               ? MDF_LOWERED_IN_PLACE
-               : MDF_LOWERED_TWO_BUFFERS;
+    return stack_of(loop, state->parameter) == loop->n_stacks && may_lie_in_state(lowered, loop, state) ? MDF_LOWERED_IN_PLACE
+                                                                                                        : MDF_LOWERED_TWO_BUFFERS;
 }
 
 static void plan_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
@@ -534,11 +594,8 @@ static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
 
-        if (state->storage == MDF_LOWERED_IN_PLACE) {
-            put_in_place(lowered, loop, state);
-        }
-        if (state->storage == MDF_LOWERED_IN_PLACE && goes_through_loops(lowered, loop, state)) {
-            lie_in_initial(loop, state);
+        if (state->storage == MDF_LOWERED_IN_PLACE && (put_of(loop, state->next) != NULL || copied_next(loop, state) != state->next)) {
+            lie_in_ground(lowered, loop, &loop->body, copied_next(loop, state));
         }
     }
 }
@@ -574,6 +631,9 @@ static void part_states(struct mdf_lowered *lowered, const struct mdf_lowered_re
         }
         for (k = 0; op->code == MDF_LOWERED_LOOP && k < op->of.loop->n_states; k++) {
             op->of.loop->states[k].lies_in_initial = false;
+        }
+        for (k = 0; op->code == MDF_LOWERED_IF && k < op->of.branches->n_merges; k++) {
+            lowered->values[op->of.branches->merges[k].out].is_in_place = false;
         }
         for (k = 0; (inner = mdf_lowered_inner(op, k)) != NULL; k++) {
             part_states(lowered, inner);

@@ -267,6 +267,12 @@ static void emit_concurrent(struct emission *emission, struct mdf_lowered_concur
     }
 }
 
+/* Whether nothing is to be done of what branches merge into: an array that lies where it did, of which nobody asks where that is. */
+static bool lies_there(const struct emission *emission, mdf_lowered_id out)
+{
+    return emission->lowered->values[out].is_in_place && !emission->lives[out].is_looked_at;
+}
+
 static void emit_merges(struct emission *emission, const struct mdf_lowered_if *branches, bool then)
 {
     size_t i;
@@ -277,8 +283,8 @@ static void emit_merges(struct emission *emission, const struct mdf_lowered_if *
 
         if (emission->lowered->values[out].is_scalar) {
             emission_copy(emission, out, source);
-        } else {
-            assemble_load(emission->assembler, 8, RAX, emission_array_data(source));
+        } else if (!lies_there(emission, out)) {
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(emission->lies_in[source]));
             assemble_store(emission->assembler, 8, RAX, emission_array_data(out));
         }
     }
@@ -291,9 +297,13 @@ static bool has_other_branch(const struct emission *emission)
     const struct mdf_lowered_if *branches = next->op != NULL && next->kind == STEP_END_IF ? next->op->of.branches : NULL;
     size_t i;
 
-    for (i = 0; branches != NULL && i < branches->n_merges && emission->lowered->values[branches->merges[i].out].is_scalar &&
-                !emission_copies(emission, branches->merges[i].out, branches->merges[i].otherwise);
-         i++) {
+    for (i = 0; branches != NULL && i < branches->n_merges; i++) {
+        mdf_lowered_id out = branches->merges[i].out;
+
+        if (emission->lowered->values[out].is_scalar ? emission_copies(emission, out, branches->merges[i].otherwise)
+                                                     : !lies_there(emission, out)) {
+            break;
+        }
     }
     return branches == NULL || i < branches->n_merges;
 }
@@ -356,6 +366,7 @@ static void release(struct emission *emission)
     for (i = 0; i < N_REAL_REGISTERS; i++) {
         mdf_memory_release(emission->memory, emission->real[i].intervals);
     }
+    mdf_memory_release(emission->memory, emission->lies_in);
     mdf_memory_release(emission->memory, emission->pointers);
     mdf_memory_release(emission->memory, emission->nan_cases);
     mdf_memory_release(emission->memory, emission->index_cases);

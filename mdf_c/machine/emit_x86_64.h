@@ -81,7 +81,6 @@ struct life {
     uint32_t n_as_condition; /* uses for which flags or a mask would do, in the region that makes it */
     uint32_t merged_at;      /* the step at which it became one group with a merge's result */
     uint32_t step;           /* that defines it; UINT32_MAX: none */
-    mdf_lowered_id lies_in;  /* of an array: where its elements are; itself, or what it has been put into in place */
     bool is_looked_at;       /* of an array: somebody finds its elements by what itself says of where they are */
     bool is_read;            /* of an array: somebody looks for an element where it lies */
     float weight;            /* how often it is needed, about; of a leader that of the group */
@@ -150,6 +149,7 @@ struct emission {
     size_t n_loops;
     const struct mdf_lowered_op
         *part;                      /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
+    mdf_lowered_id *lies_in; /* of each value, if it is an array: where its elements are; itself, or what it was made of in place */
     struct array_pointer *pointers; /* those of each loop one behind the other */
     size_t n_pointers, pointer_capacity;
     const struct step *pointer_loop; /* the innermost loop, whose pointers are there; NULL: there are none */

@@ -12,6 +12,38 @@ static const struct mdf_lowered_op *op_of(const struct emission *emission, size_
     return emission->steps[at].kind == STEP_OP ? emission->steps[at].op : NULL;
 }
 
+/* ------------------------------------------------------------------ what is made in place */
+
+/* Loops' states that begin where those of a loop around lie, what has been put into an array, and what branches leave of one. */
+static bool find_grounds(struct emission *emission)
+{
+    size_t n = emission->lowered->n_values, at, i;
+    mdf_lowered_id *lies_in = emission->lies_in = mdf_memory_allocate_zeroed(emission->memory, n + 1, sizeof *lies_in);
+
+    for (i = 0; lies_in != NULL && i < n; i++) {
+        lies_in[i] = (mdf_lowered_id)i;
+    }
+    for (at = 0; lies_in != NULL && at < emission->n_steps; at++) {
+        const struct step *step = &emission->steps[at];
+        const struct mdf_lowered_op *op = step->op;
+
+        if (step->kind == STEP_OP && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
+            lies_in[op->out] = lies_in[op->in[0]];
+        }
+        for (i = 0; step->kind == STEP_LOOP && i < op->of.loop->n_states; i++) {
+            if (op->of.loop->states[i].lies_in_initial) {
+                lies_in[op->of.loop->states[i].parameter] = lies_in[op->of.loop->states[i].initial];
+            }
+        }
+        for (i = 0; step->kind == STEP_END_IF && i < op->of.branches->n_merges; i++) {
+            if (emission->lowered->values[op->of.branches->merges[i].out].is_in_place) {
+                lies_in[op->of.branches->merges[i].out] = lies_in[op->of.branches->merges[i].then];
+            }
+        }
+    }
+    return lies_in != NULL;
+}
+
 /* ------------------------------------------------------------------ pointers of loops */
 
 /* An innermost loop: its steps, and the arrays that it has pointers to. */
@@ -21,21 +53,6 @@ struct inner_loop {
     bool is_moved; /* the array that is looked for is made there */
     mdf_lowered_id array;
 };
-
-/* The array that another one lies in. */
-static mdf_lowered_id base_of(const struct inner_loop *inner, mdf_lowered_id id)
-{
-    uint32_t at;
-
-    for (at = inner->last; at-- > inner->first;) {
-        const struct mdf_lowered_op *op = op_of(inner->emission, at);
-
-        if (op != NULL && op->code == MDF_LOWERED_PUT && op->out == id && op->of.put->is_in_place) {
-            id = op->in[0];
-        }
-    }
-    return id;
-}
 
 static void compare(void *context, mdf_lowered_id id)
 {
@@ -79,7 +96,7 @@ static bool add_pointer(struct inner_loop *inner, mdf_lowered_id id)
 {
     struct emission *emission = inner->emission;
     struct step *step = &emission->steps[inner->first];
-    mdf_lowered_id array = base_of(inner, id);
+    mdf_lowered_id array = emission->lies_in[id];
     struct array_pointer *grown;
     uint32_t i;
 
@@ -131,6 +148,9 @@ bool emission_find_pointers(struct emission *emission)
 {
     uint32_t at, first = 0;
 
+    if (!find_grounds(emission)) {
+        return false;
+    }
     for (at = 0; at < emission->n_steps && emission->part == NULL; at++) {
         struct inner_loop inner = {.emission = emission, .first = first, .last = at};
 
@@ -192,7 +212,7 @@ static mdf_lowered_id pointer_to(const struct emission *emission, const struct s
 
 uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free)
 {
-    mdf_lowered_id array = emission->lives[id].lies_in, pointer;
+    mdf_lowered_id array = emission->lies_in[id], pointer;
 
     pointer = emission->pointer_loop != NULL ? pointer_to(emission, emission->pointer_loop, array) : MDF_LOWERED_NONE;
     if (pointer != MDF_LOWERED_NONE && emission->lives[pointer].number != NO_REGISTER) {
@@ -210,6 +230,22 @@ static void look_at(void *context, mdf_lowered_id id, bool is_aliased)
 
     (void)is_aliased;
     emission->lives[id].is_looked_at = emission->lives[id].is_read = true;
+}
+
+/* What lies in place is found where it lies. */
+static void look_at_merges(struct emission *emission, const struct mdf_lowered_if *branches)
+{
+    size_t i;
+
+    for (i = 0; i < branches->n_merges; i++) {
+        const struct mdf_lowered_merge *merge = &branches->merges[i];
+
+        emission->lives[merge->then].is_read = emission->lives[merge->otherwise].is_read = true;
+        if (!emission->lowered->values[merge->out].is_in_place) {
+            look_at(emission, merge->then, false);
+            look_at(emission, merge->otherwise, false);
+        }
+    }
 }
 
 /* Marks the arrays whose elements a step finds by what says of themselves where they are. */
@@ -233,6 +269,8 @@ static void look_at_step(struct emission *emission, const struct step *step)
                 emission->lives[op->of.nest->steps[i].view.id].is_read = true;
             }
         }
+    } else if (step->kind == STEP_IF || step->kind == STEP_ELSE || step->kind == STEP_END_IF) {
+        look_at_merges(emission, op->of.branches);
     } else if (op != NULL && !is_loop) {
         mdf_lowered_visit_reads(op, look_at, emission);
     }
@@ -267,13 +305,8 @@ void emission_find_arrays(struct emission *emission)
     size_t at, i;
 
     for (at = 0; at < emission->n_steps; at++) {
-        const struct mdf_lowered_op *op = op_of(emission, at);
-
         emission->at = (uint32_t)at;
         is_apart = is_apart || emission->steps[at].kind == STEP_CONCURRENT;
-        if (op != NULL && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
-            emission->lives[op->out].lies_in = emission->lives[op->in[0]].lies_in;
-        }
         look_at_step(emission, &emission->steps[at]);
     }
     for (i = 0; i < emission->lowered->n_outputs; i++) {

@@ -54,7 +54,6 @@ static bool init_lives(struct emission *emission)
                               .start = nowhere,
                               .group_start = nowhere,
                               .step = nowhere,
-                              .lies_in = (mdf_lowered_id)id,
                               .merged_at = nowhere};
         if (id < n_values ? !init_life(emission->lowered, (mdf_lowered_id)id, life) : false) {
             return false;

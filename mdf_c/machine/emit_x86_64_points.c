@@ -417,7 +417,7 @@ static void store_row(struct emission *emission, mdf_lowered_id id)
     size_t n_bytes = form->length * mdf_dtype_size((mdf_dtype)form->dtype);
     unsigned piece = n_bytes % LARGE_PIECE_BYTES == 0 ? LARGE_PIECE_BYTES : PIECE_BYTES;
 
-    assemble_load(emission->assembler, 8, RAX, emission_array_data(emission->lives[id].lies_in));
+    assemble_load(emission->assembler, 8, RAX, emission_array_data(emission->lies_in[id]));
     if (is_apart(emission, id)) {
         copy_forward(emission, n_bytes, piece);
     } else {

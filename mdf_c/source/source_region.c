@@ -102,7 +102,7 @@ static void declare_merges(struct mdf_source_writer *writer, const struct mdf_lo
         const struct mdf_lowered_value *value = &writer->lowered->values[id];
         const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
 
-        if (writer->values[id].is_live) {
+        if (writer->values[id].is_live && !value->is_in_place) {
             writer->values[id].name = mdf_source_name(writer, &writer->locals, mdf_source_hint(writer, id));
             mdf_source_line(writer, value->is_scalar ? "%s %s;" : "const %s *%s;", type, writer->values[id].name);
         }
@@ -119,7 +119,9 @@ static bool write_branch(struct mdf_source_writer *writer, const struct mdf_lowe
     for (i = 0; i < branches->n_merges; i++) {
         mdf_lowered_id out = branches->merges[i].out, from = is_then ? branches->merges[i].then : branches->merges[i].otherwise;
 
-        if (writer->values[out].is_live) {
+        if (writer->lowered->values[out].is_in_place) {
+            writer->values[out].name = mdf_source_address(writer, from);
+        } else if (writer->values[out].is_live) {
             mdf_source_line(writer, "%s = %s;", writer->values[out].name,
                             writer->lowered->values[out].is_scalar ? mdf_source_element(writer, from, "0")
                                                                    : mdf_source_address(writer, from));

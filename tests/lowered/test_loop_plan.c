@@ -113,6 +113,45 @@ Test(loop_plan, puts)
     expect(&looped, first, MDF_LOWERED_TWO_BUFFERS, "read as it was");
 }
 
+/* A state goes on where it lies through loops, branches and puts; not where something else may know it, or reads it as it was. */
+Test(loop_plan, branches)
+{
+    enum { PUT_IN_ONE, LOOP_IN_ONE, PUT_BEHIND, TWO_NAMES, NAMED_WITHIN, ANOTHER_ARRAY, READ_BEHIND, N_KINDS };
+    static const char *const names[] = {"put in one branch",    "a loop in one branch", "a put behind a loop", "two names",
+                                        "a name in the branch", "another array",        "read behind"};
+
+    for (int kind = PUT_IN_ONE; kind < N_KINDS; kind++) {
+        struct looped looped;
+        struct build *build = &looped.build;
+        struct mdf_lowered_if *branches;
+        struct mdf_lowered_loop *inner;
+        mdf_lowered_id one, index, made, merged;
+
+        begin(&looped, 3);
+        one = build_real(build, 1.5);
+        index = build_whole(build, 2);
+        branches = build_if(build, looped.body, build_bool(build, true));
+        if (kind == LOOP_IN_ONE || kind == PUT_BEHIND) {
+            inner = build_loop(build, &branches->then, 2);
+            made = build_state(build, inner, looped.state);
+            build_next(build, inner, made, build_put(build, &inner->body, made, one, index));
+        } else {
+            made = build_put(build, &branches->then, kind == ANOTHER_ARRAY ? looped.other : looped.state, one, index);
+        }
+        merged = build_merge(build, branches, made, looped.state);
+        if (kind == TWO_NAMES || kind == NAMED_WITHIN) {
+            stack(&looped, build_merge(build, branches, kind == TWO_NAMES ? looped.other : made, looped.state));
+        }
+        if (kind == READ_BEHIND) {
+            stack(&looped, add(&looped, looped.state, looped.other));
+        }
+        expect(&looped,
+               kind == PUT_BEHIND ? build_put(build, looped.body, merged, one, index)
+                                  : build_copy(build, looped.body, merged),
+               kind <= PUT_BEHIND ? MDF_LOWERED_IN_PLACE : MDF_LOWERED_TWO_BUFFERS, names[kind]);
+    }
+}
+
 Test(loop_plan, two_buffers)
 {
     struct looped looped;

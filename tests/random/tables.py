@@ -1,0 +1,214 @@
+"""Random Loops and Scans as programs of numbers and short tables: elements that are put at places and looked up there, by puts, branches and loops within each other that go on with
+the same tables, now and then with what a table was before; heaps, sieves, machines with a stack, resets of states. ``make(seed)`` gives one case (case.py)."""
+import random
+
+import bits
+import onnx_file
+import onnx_grammar
+
+TYPES = ["float32", "float64", "int64", "int32", "bool", "uint8"]
+
+
+class Program:
+    def __init__(self, rng):
+        self.rng, self.n_names, self.opset = rng, 0, rng.choice([16, 18, 18, 21])
+        self.length = rng.choice([2, 3, 5, 8, 17])
+
+
+class Scope:
+    """What stands for the tables and the numbers of the program at a place of it."""
+
+    def __init__(self, graph, tables, numbers):
+        self.graph, self.rng, self.tables, self.numbers = graph, graph.rng, list(tables), list(numbers)
+
+    def within(self):
+        return Scope(onnx_grammar.Graph(self.graph.program, self.graph), self.tables, self.numbers)
+
+    def call(self, op, inputs, type, shape=(), **attributes):
+        return self.graph.call(op, inputs, [(type, list(shape))], **attributes)[0]
+
+    def constant(self, type, value):
+        return self.graph.constant(type, [], [value])
+
+    def number(self, type):
+        found = [v for v in self.numbers if v.type == type]
+        return self.rng.choice(found) if found and self.rng.random() < 0.8 else self.graph.constant(type, [])
+
+    def truth(self):
+        """A comparison, or what two of them make."""
+        r = self.rng.random()
+        if r < 0.15:
+            return self.call("Not", [self.truth()], "bool")
+        if r < 0.3:
+            return self.call(self.rng.choice(["And", "Or", "Xor"]), [self.truth(), self.truth()], "bool")
+        known = [v for v in self.numbers if v.type == "bool"]
+        if known and r < 0.4:
+            return self.rng.choice(known)
+        type = self.rng.choice([v.type for v in self.numbers if v.type not in ("bool", "uint8")] or ["float32"])
+        op = self.rng.choice(["Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal"])
+        return self.call(op, [self.number(type), self.number(type)], "bool")
+
+    def place(self):
+        """A whole number that is, mostly, one of a place in the tables."""
+        at = self.number("int64")
+        if self.rng.random() < 0.97:
+            at = self.call("Mod", [at, self.constant("int64", self.graph.program.length)], "int64")
+        return at
+
+
+def _keep(scope, number):
+    """A number that was made takes the place of one of its type, or is one more."""
+    same = [k for k, v in enumerate(scope.numbers) if v.type == number.type]
+    if same and scope.rng.random() < 0.6:
+        scope.numbers[scope.rng.choice(same)] = number
+    else:
+        scope.numbers.append(number)
+
+
+def _look_up(scope, depth):
+    table = scope.rng.choice(scope.tables)
+    _keep(scope, scope.call("Gather", [table, scope.place()], table.type))
+
+
+def _put(scope, depth):
+    k = scope.rng.randrange(len(scope.tables))
+    table, one = scope.tables[k], scope.graph.constant("int64", [1], [1])
+    at, value = [scope.call("Reshape", [x, one], x.type, [1]) for x in (scope.place(), scope.number(table.type))]
+    put = scope.call("ScatterElements", [table, at, value], table.type, table.shape)
+    if scope.rng.random() < 0.1:  # what it was is looked at once more
+        _keep(scope, scope.call("Gather", [table, scope.place()], table.type))
+    scope.tables[k] = put
+
+
+def _compute(scope, depth):
+    type = scope.rng.choice([v.type for v in scope.numbers])
+    x, y, r = scope.number(type), scope.number(type), scope.rng.random()
+    if type == "bool":
+        _keep(scope, scope.truth())
+    elif r < 0.2:
+        kinds = ["int64", "float32", "float64"] if type == "bool" else ["int64", "float64"]
+        to = scope.rng.choice([t for t in kinds if t != type])
+        bounded = scope.call("Clip", [x, scope.constant(type, 0), scope.constant(type, 9)], type) if "float" in type else x
+        _keep(scope, scope.call("Cast", [bounded], to, to=onnx_file.ELEMENTS[to]))
+    elif r < 0.3 and "float" in type:
+        _keep(scope, scope.call(scope.rng.choice(["Tanh", "Abs", "Neg", "Floor"]), [x], type))
+    else:
+        op = scope.rng.choice(["Add", "Sub", "Mul", "Max", "Min"] if type != "uint8" else ["Add", "Sub", "Mul"])
+        _keep(scope, scope.call(op, [x, y], type))
+
+
+def _choose(scope, depth):
+    """A number, begun anew from a constant or the other one; rarely a table."""
+    r = scope.rng.random()
+    truth = scope.truth()
+    if r < 0.1 and len(scope.tables) > 1:
+        k, other = scope.rng.randrange(len(scope.tables)), scope.rng.choice(scope.tables)
+        if scope.tables[k].type == other.type:
+            scope.tables[k] = scope.call("Where", [truth, other, scope.tables[k]], other.type, other.shape)
+        return
+    k = scope.rng.randrange(len(scope.numbers))
+    x = scope.numbers[k]
+    other = scope.graph.constant(x.type, []) if r < 0.5 else scope.number(x.type)
+    scope.numbers[k] = scope.call("Where", [truth, *((x, other) if scope.rng.random() < 0.5 else (other, x))], x.type)
+
+
+def _whole_table(scope, depth):
+    """All elements of a table."""
+    k = scope.rng.randrange(len(scope.tables))
+    table = scope.tables[k]
+    if table.type == "bool":
+        scope.tables[k] = scope.call("Not", [table], "bool", table.shape)
+    else:
+        scope.tables[k] = scope.call("Add", [table, scope.number(table.type)], table.type, table.shape)
+
+
+def _inner(scope):
+    return {"initializers": scope.graph.initializers, "nodes": scope.graph.nodes}
+
+
+def _results(scope, values):
+    return [scope.call("Identity", [v], v.type, v.shape) for v in values]
+
+
+def _branch(scope, depth):
+    """An If that leaves some tables and numbers; now and then two tables change places in it."""
+    truth = scope.truth()
+    tables = sorted(scope.rng.sample(range(len(scope.tables)), scope.rng.randint(0, len(scope.tables))))
+    numbers = sorted(scope.rng.sample(range(len(scope.numbers)), scope.rng.randint(0, min(3, len(scope.numbers)))))
+    if not tables and not numbers:
+        return
+    sides = []
+    for n in (scope.rng.choice([1, 2, 4]), scope.rng.choice([0, 0, 1, 3])):
+        side = scope.within()
+        _run(side, n, depth - 1)
+        left = [side.tables[k] for k in tables] + [side.numbers[k] for k in numbers]
+        if scope.rng.random() < 0.05 and len(tables) > 1 and left[0].type == left[1].type:
+            left[:2] = left[1::-1]
+        sides.append({"graph": {**_inner(side), "inputs": [], "outputs": [onnx_grammar.declared(v) for v in _results(side, left)]}})
+    if scope.rng.random() < 0.4:
+        sides.reverse()
+    kept = [scope.tables[k] for k in tables] + [scope.numbers[k] for k in numbers]
+    made = scope.graph.call("If", [truth], [(v.type, v.shape) for v in kept], then_branch=sides[0], else_branch=sides[1])
+    for k, v in zip(tables, made):
+        scope.tables[k] = v
+    for k, v in zip(numbers, made[len(tables):]):
+        scope.numbers[k] = v
+
+
+def _loop(scope, depth, n_runs=None, n_statements=None):
+    """A Loop that goes on with some tables and numbers, also as long as a condition holds; what it stacks."""
+    rng = scope.rng
+    tables = sorted(rng.sample(range(len(scope.tables)), rng.randint(1, len(scope.tables))))
+    numbers = sorted(rng.sample(range(len(scope.numbers)), rng.randint(0, min(4, len(scope.numbers)))))
+    if n_runs is None:
+        n_runs = scope.constant("int64", rng.choice([0, 1, 2, 3, 5])) if rng.random() < 0.6 else scope.place()
+    begun = [scope.tables[k] for k in tables] + [scope.numbers[k] for k in numbers]
+    body = scope.within()
+    fresh = lambda type, shape: onnx_grammar.Value(body.graph.fresh(), type, shape)
+    number, go = fresh("int64", []), fresh("bool", [])
+    states = [fresh(v.type, v.shape) for v in begun]
+    for k, v in zip(tables, states):
+        body.tables[k] = v
+    for k, v in zip(numbers, states[len(tables):]):
+        body.numbers[k] = v
+    body.numbers.append(number)
+    _run(body, n_statements or rng.choice([1, 2, 4]), depth - 1)
+    goes_on = body.truth() if rng.random() < 0.4 else go
+    nexts = [body.tables[k] for k in tables] + [body.numbers[k] for k in numbers]
+    stacked = rng.sample(body.numbers, rng.choice([0, 0, 1])) if n_statements is None else rng.sample(body.numbers + body.tables, rng.choice([0, 1, 2]))
+    given = _results(body, [goes_on] + nexts + stacked)
+    graph = {**_inner(body), "inputs": [onnx_grammar.declared(v) for v in [number, go] + states], "outputs": [onnx_grammar.declared(v) for v in given]}
+    results = [(v.type, v.shape) for v in begun] + [(v.type, [None] + v.shape) for v in stacked]
+    made = scope.graph.call("Loop", [n_runs, scope.truth() if rng.random() < 0.1 else ""] + begun, results, body={"graph": graph})
+    for k, v in zip(tables, made):
+        scope.tables[k] = v
+    for k, v in zip(numbers, made[len(tables):]):
+        scope.numbers[k] = v
+    return made
+
+
+STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_whole_table]
+
+
+def _run(scope, n_statements, depth):
+    for _ in range(n_statements):
+        kinds = STATEMENTS + ([_branch] * 6 + [_loop] * 3 if depth > 0 else [])
+        scope.rng.choice(kinds)(scope, depth)
+
+
+def make(seed):
+    rng = random.Random(f"tables {seed}")
+    program = Program(rng)
+    graph = onnx_grammar.Graph(program)
+    fresh = lambda type, shape: onnx_grammar.Value(graph.fresh(), type, shape)
+    types = rng.sample(TYPES, rng.choice([1, 2]))
+    tables = [fresh(rng.choice(types), [program.length]) for _ in range(rng.choice([1, 1, 2, 3]))]
+    numbers = [fresh(rng.choice(types + ["int64", "float32"]), []) for _ in range(rng.choice([1, 2, 4]))] + [fresh("int64", [])]
+    scope = Scope(graph, tables, numbers)
+    made = _loop(scope, rng.choice([1, 2, 2, 3]), graph.constant("int64", [], [rng.choice([1, 3, 7, 20, 70])]), rng.choice([2, 4, 7, 10]))
+    declared = onnx_grammar.declared
+    inputs = tables + numbers
+    model = {"opset": program.opset, "inputs": [declared(v) for v in inputs], "outputs": [declared(v) for v in made], "initializers": graph.initializers, "nodes": graph.nodes}
+    data = lambda v: {"type": v.type, "shape": v.shape, "data": onnx_grammar.numbers(rng, v.type, onnx_grammar.length(v.shape)) if rng.random() < 0.8 else bits.elements(rng, v.type, onnx_grammar.length(v.shape))}
+    phases = [{"steps": rng.choice([2, 4]), "inputs": {v.name: data(v) for v in inputs}} for _ in range(rng.choice([1, 2]))]
+    return {"format": "onnx", "model": model, "phases": phases, "dt": None}
