@@ -636,6 +636,48 @@ Test(growth, a_list_is_a_sequence_behind_the_loop)
     engine_end(&engine);
 }
 
+/* A state with as many rows as the first run gives it, which every run puts into another order and makes longer, as beam search
+ * does: it has a form behind the first run, but for its length. */
+Test(growth, rows_that_settle_and_go_on_growing)
+{
+    static const char model[] =
+        "{\"m\": {\"onnx_opset_version\": \"17\", \"graphs\": {\"g\": {\"nodes\": {\"N\": {\"input_ports\": {\"n\": "
+        "{\"default_value\": "
+        "2}, \"x\": {\"default_value\": [[5]]}}, \"functions\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": \"n\", "
+        "\"v_initial\": \"[x]\", \"body\": \"b\"}}}, \"output_ports\": {\"rows\": {\"value\": \"l\"}}}}}, \"b\": {\"metadata\": "
+        "{\"inputs\": [\"i\", \"c\", \"s\"], \"outputs\": [\"c\", \"t\"]}, \"nodes\": {\"B\": {\"input_ports\": {\"i\": {}, "
+        "\"c\": {}, "
+        "\"s\": {}}, \"functions\": {\"k\": {\"function\": \"onnx::Add\", \"args\": {\"A\": \"i\", \"B\": [[1], [2]]}}, \"r\": "
+        "{\"function\": \"onnx::Gather\", \"args\": {\"data\": \"s\", \"indices\": [-1, 0], \"axis\": 0}}, \"t\": {\"function\": "
+        "\"onnx::Concat\", \"args\": {\"inputs\": [\"r\", \"k\"], \"axis\": 1}}}, \"output_ports\": {\"t\": {\"value\": "
+        "\"t\"}}}}}}}}";
+    static const struct {
+        const char *n, *results;
+    } cases[] = {
+        {"2", "rows [[5, 2, 2], [5, 1, 3]]"},
+        {"2", "rows [[5, 2, 2], [5, 1, 3]]"},
+        {"3", "rows [[5, 1, 3, 3], [5, 2, 2, 4]]"},
+        {"4", "rows [[5, 2, 2, 4, 4], [5, 1, 3, 3, 5]]"},
+        {"1", "rows [[5, 1], [5, 2]]"},
+        {"0", "rows [[5]]"},
+        {"3", "rows [[5, 1, 3, 3], [5, 2, 2, 4]]"},
+        {"4", "rows [[5, 2, 2, 4, 4], [5, 1, 3, 3, 5]]"},
+    };
+    struct engine engine;
+    char text[1024];
+
+    cr_assert(engine_begin(&engine, model, NULL), "%s", engine.error.message);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert_eq(mdf_set_input_json(engine.state, "n", cases[i].n, &engine.error), MDF_OK, "%s", engine.error.message);
+        cr_assert_eq(engine_evaluate(&engine, 1), MDF_OK, "%s", engine.error.message);
+        write_results(engine.program, engine.state, text, sizeof text);
+        cr_expect_str_eq(text, cases[i].results, "evaluation %zu: %s", i, text);
+    }
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect(strstr(text, "graph 'g': lowered") != NULL, "%s", text);
+    engine_end(&engine);
+}
+
 /* An array of one number that a lowered Scan gives lies in its form until somebody takes it: a Loop goes on with it while the
  * form is made anew, for another length of what it adds up. */
 Test(growth, a_state_outlives_the_form_that_made_it)

@@ -479,6 +479,48 @@ static bool lower_grown(struct loop *loop, struct loop *outside, const struct lo
     return lower_growing_runs(loop, outside, bounds, n_states, false, changes);
 }
 
+/* A Loop from which no run has been taken yet, or the first one. */
+struct stage {
+    struct loop outside;
+    struct loop_bounds bounds;
+    size_t *counts; /* of ops before it */
+};
+
+static bool keep_stage(struct stage *stage, const struct loop *outside, const struct loop_bounds *bounds, size_t n_states)
+{
+    struct lowering *lowering = outside->lowering;
+
+    *stage = (struct stage){*outside, *bounds, lowering_count_ops(lowering)};
+    stage->outside.initial = mdf_arena_array(&lowering->scratch, n_states, sizeof *stage->outside.initial);
+    if (stage->outside.initial == NULL || stage->counts == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    memcpy(stage->outside.initial, outside->initial, n_states * sizeof *outside->initial);
+    stage->outside.moves = NULL;
+    return true;
+}
+
+/* Whether a size of a state changes in the first run, and not afterwards. */
+static bool settles_at_once(const struct loop *loop, const struct stage *stages, size_t n_states)
+{
+    const struct lowering *lowering = loop->lowering;
+    size_t i, d;
+
+    for (i = 0; i < n_states; i++) {
+        const struct mdf_value *first = lowering_example(lowering, stages[0].outside.initial[i]);
+        const struct mdf_value *second = lowering_example(lowering, stages[1].outside.initial[i]);
+        const struct mdf_value *last = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
+
+        for (d = 0; has_other_shape(second, first) && last->rank == first->rank && d < first->rank; d++) {
+            if (mdf_value_shape(second)[d] != mdf_value_shape(first)[d] &&
+                mdf_value_shape(last)[d] == mdf_value_shape(second)[d]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Whether all states that change do nothing but change their shapes: lower_growing_runs may leave these open. */
 static bool only_shapes_change(const struct loop *loop, const struct loop *outside, size_t n_states)
 {
@@ -494,6 +536,21 @@ static bool only_shapes_change(const struct loop *loop, const struct loop *outsi
         }
     }
     return true;
+}
+
+/* With states whose shapes change in each run open: without runs before it, or with the one in which others settle. */
+static bool lower_opened(struct loop *loop, struct loop *outside, struct loop_bounds *bounds, struct stage *stages,
+                         size_t n_states, bool *changes)
+{
+    struct stage *stage = &stages[outside->n_peeled > 0 && settles_at_once(loop, stages, n_states)];
+
+    if (only_shapes_change(loop, &stage->outside, n_states)) {
+        lowering_restore_ops(loop->lowering, stage->counts);
+        stage->bounds.later_done = bounds->later_done; /* when states were as the last loop yields them */
+        *outside = stage->outside;
+        *bounds = stage->bounds;
+    }
+    return lower_growing_runs(loop, outside, bounds, n_states, true, changes);
 }
 
 /* Lists can only grow. */
@@ -526,30 +583,24 @@ static bool passes_states_on(const struct loop *loop, const struct loop_bounds *
 static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
     size_t n_states = source->n_inputs > LOOP_FIRST_STATE ? source->n_inputs - LOOP_FIRST_STATE : 0, changing = 0, n_counted;
-    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop, first;
-    size_t *first_counts = lowering_count_ops(lowering);
-    struct loop_bounds bounds, first_bounds;
+    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
+    struct loop_bounds bounds;
+    struct stage stages[2];
     bool changes = true, moves = false;
 
     if (!loop_read_bounds(&outside, &bounds) || !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) ||
-        !mark_lists(&outside, n_states) || first_counts == NULL) {
+        !mark_lists(&outside, n_states)) {
         return false;
     }
     if (passes_states_on(&outside, &bounds, n_states)) {
         return loop_join_runs(&outside, n_states, 0, NULL) && loop_bind_results(&outside);
     }
-    first = outside;
-    first_bounds = bounds;
-    first.initial = mdf_arena_array(&lowering->scratch, n_states, sizeof *first.initial);
-    if (first.initial == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    memcpy(first.initial, outside.initial, n_states * sizeof *first.initial);
     while (changes && (outside.n_peeled == 0 || bounds.n_runs > 0)) {
         struct lowering_attempt attempt;
 
         loop = outside;
-        if (!lowering_begin_attempt(lowering, &attempt)) {
+        if ((outside.n_peeled < 2 && !keep_stage(&stages[outside.n_peeled], &outside, &bounds, n_states)) ||
+            !lowering_begin_attempt(lowering, &attempt)) {
             return false;
         }
         if (!try_runs(&loop, &bounds, n_states, &n_counted, &changes, &changing)) {
@@ -592,13 +643,7 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
             if (lowering->is_for_source) {
                 return loop_refuse_state(&loop, changing);
             }
-            if (only_shapes_change(&loop, &first, n_states)) {
-                lowering_restore_ops(lowering, first_counts);
-                first_bounds.later_done = bounds.later_done; /* when states were as the last loop yields them */
-                outside = first;
-                bounds = first_bounds;
-            }
-            if (!lower_growing_runs(&loop, &outside, &bounds, n_states, true, &changes) || changes) {
+            if (!lower_opened(&loop, &outside, &bounds, stages, n_states, &changes) || changes) {
                 return loop_refuse_state(&loop, changing);
             }
             break;
