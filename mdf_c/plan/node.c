@@ -169,11 +169,10 @@ static bool find_needed_initials(struct node_builder *builder, const struct item
     return true;
 }
 
-mdf_operand node_initial_of_state(struct node_builder *builder, struct target *target, const struct item *item)
+mdf_operand node_initial_of_state(struct target *target, const struct item *item)
 {
     struct mdf_value zero = {0};
 
-    (void)builder;
     if (item->parameter->default_initial_value != NULL) {
         return compile_value(target, item->parameter->default_initial_value);
     }
@@ -188,7 +187,7 @@ static bool make_initial(struct node_builder *builder, struct target *target, st
     mdf_operand operand;
 
     if (item->is_stateful) {
-        operand = node_initial_of_state(builder, target, item);
+        operand = node_initial_of_state(target, item);
     } else {
         if (!compile_definition(target, item->definition, &item->usage, &outcome)) {
             return false;
@@ -237,7 +236,7 @@ static bool compile_resets(struct node_builder *builder)
         if (item->parameter->reset == NULL || !item->is_stateful) {
             continue;
         }
-        operand = node_initial_of_state(builder, &target, item);
+        operand = node_initial_of_state(&target, item);
         if (operand == MDF_NO_OPERAND || !unit_emit(&target, MDF_OPCODE_COPY, item->slot, operand, 0)) {
             return false;
         }

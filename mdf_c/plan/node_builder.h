@@ -54,7 +54,7 @@ size_t node_item_number(const struct name_table *numbers, const char *name);
 bool node_bind_port(struct node_builder *builder, size_t port);
 
 /* The value that a parameter with a state begins with. */
-mdf_operand node_initial_of_state(struct node_builder *builder, struct target *target, const struct item *item);
+mdf_operand node_initial_of_state(struct target *target, const struct item *item);
 
 /* --- node_derivative.c: the value after the time increment; without one the initial value. */
 mdf_operand node_compile_derivative(struct node_builder *builder, const struct item *item);

@@ -149,7 +149,7 @@ mdf_operand node_compile_derivative(struct node_builder *builder, const struct i
         return MDF_NO_OPERAND;
     }
     unit_land(target->unit, to_initial);
-    operand = node_initial_of_state(builder, target, item);
+    operand = node_initial_of_state(target, item);
     if (operand == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_COPY, result, operand, 0)) {
         return MDF_NO_OPERAND;
     }

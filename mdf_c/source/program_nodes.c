@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------ functions */
 
-bool mdf_source_begin_function(struct mdf_source_program *program, const char *name)
+void mdf_source_begin_function(struct mdf_source_program *program, const char *name)
 {
     struct mdf_source_writer *writer = &program->writer;
 
@@ -21,7 +21,6 @@ bool mdf_source_begin_function(struct mdf_source_program *program, const char *n
     writer->is_first = false;
     writer->stack_bytes = 0;
     writer->work_name = mdf_source_text(writer, "s->work.%s", name);
-    return true;
 }
 
 /* Whether the last statement of a body leaves the function. */
@@ -620,7 +619,8 @@ static bool write_parts(struct mdf_source_program *program, size_t index, const 
     const char *take = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "take_%s", node->id)),
                *compute = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "step_%s", node->id));
 
-    if (!mdf_source_begin_function(program, take) || !write_ports(program, node)) {
+    mdf_source_begin_function(program, take);
+    if (!write_ports(program, node)) {
         return false;
     }
     mdf_source_end_function(program, take, mdf_source_text(writer, "Node '%s': takes what its edges bring.", node->id));
@@ -664,7 +664,8 @@ static bool write_node(struct mdf_source_program *program, size_t index)
             return false;
         }
     } else {
-        if (!mdf_source_begin_function(program, name) || !write_ports(program, node)) {
+        mdf_source_begin_function(program, name);
+        if (!write_ports(program, node)) {
             return false;
         }
         write_computation(program, index, names);

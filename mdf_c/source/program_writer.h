@@ -151,7 +151,7 @@ bool mdf_source_write_range(struct mdf_source_program *program, struct mdf_range
 void mdf_source_copy(struct mdf_source_program *program, const struct mdf_source_slot *to, const struct mdf_source_slot *from);
 /* Whether the second is the first in a type of whole numbers, which has not all of its digits. */
 bool mdf_source_loses(const struct mdf_value *a, const struct mdf_value *b);
-bool mdf_source_begin_function(struct mdf_source_program *program, const char *name);
+void mdf_source_begin_function(struct mdf_source_program *program, const char *name);
 void mdf_source_end_function(struct mdf_source_program *program, const char *name, const char *comment);
 /* Calls a function of the state; a message that it gives is returned by the one that is being written. */
 void mdf_source_checked_call(struct mdf_source_program *program, const char *function);

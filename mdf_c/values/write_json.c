@@ -208,14 +208,13 @@ static mdf_status append_nested(struct mdf_text *text, const struct mdf_value *v
     return MDF_OK;
 }
 
-static mdf_status append_typed_tensor(struct mdf_text *text, const struct mdf_value *value)
+static void append_typed_tensor(struct mdf_text *text, const struct mdf_value *value)
 {
     mdf_text_printf(text, "{\"type\": \"%s\", \"shape\": ", mdf_dtype_name((mdf_dtype)value->dtype));
     append_shape(text, value);
     mdf_text_append_string(text, ", \"data\": ");
     append_flat(text, value);
     mdf_text_append(text, "}", 1);
-    return MDF_OK;
 }
 
 static mdf_status append_value(struct mdf_text *text, const struct mdf_value *value, bool typed, size_t depth, mdf_error *error);
@@ -269,7 +268,8 @@ static mdf_status append_value(struct mdf_text *text, const struct mdf_value *va
         break;
     }
     if (typed) {
-        return append_typed_tensor(text, value);
+        append_typed_tensor(text, value);
+        return MDF_OK;
     }
     if (value->rank > 0) {
         return append_nested(text, value, error);

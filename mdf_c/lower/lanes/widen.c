@@ -528,13 +528,12 @@ static bool add_inputs(struct widening *widening)
     return true;
 }
 
-static bool add_output(struct widening *widening, struct mdf_value *slot, mdf_lowered_id id)
+static void add_output(struct widening *widening, struct mdf_value *slot, mdf_lowered_id id)
 {
     struct mdf_lowered *lowered = widening->lowering->lowered;
 
     lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = slot, .id = id};
     widening->lowering->facts[id].n_outputs++;
-    return true;
 }
 
 static bool add_outputs(struct widening *widening)
@@ -557,13 +556,16 @@ static bool add_outputs(struct widening *widening)
             return lowering_fail(widening->lowering, MDF_REFUSED_NO_NUMBERS);
         }
         id = widening_value(widening, narrow->outputs[i].id);
-        if (id == MDF_LOWERED_NONE || !add_output(widening, widening->request->outputs[i], id)) {
+        if (id == MDF_LOWERED_NONE) {
             return false;
         }
+        add_output(widening, widening->request->outputs[i], id);
     }
-    if (widening->traps != MDF_LOWERED_NONE &&
-        (!widening_begin_traps(widening) || !add_output(widening, widening->request->traps, widening->traps))) {
-        return false;
+    if (widening->traps != MDF_LOWERED_NONE) {
+        if (!widening_begin_traps(widening)) {
+            return false;
+        }
+        add_output(widening, widening->request->traps, widening->traps);
     }
     for (i = 0; i < lowered->n_outputs; i++) {
         uint8_t place = lowered->values[lowered->outputs[i].id].place;
