@@ -226,7 +226,7 @@ static void weaken(struct mdf_inference *inference)
     for (i = 0; inference->n_inputs > 0 && i < inference->n_outputs; i++) {
         mdf_dtype dtype = inference->outputs[i].dtype;
 
-        if (dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL) {
+        if (mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL) {
             inference->outputs[i].dtype = MDF_DTYPE_NONE;
         }
     }

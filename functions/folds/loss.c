@@ -227,7 +227,7 @@ static bool plan_losses(struct mdf_call *call, struct mdf_routine_plan *plan)
 
     plan->dtype = (mdf_dtype)scores->dtype;
     plan->function = "losses";
-    return (plan->dtype == MDF_DTYPE_FLOAT32 || plan->dtype == MDF_DTYPE_FLOAT64) && scores->length > 0 &&
+    return mdf_dtype_is_real(plan->dtype) && scores->length > 0 &&
            (labels->dtype == MDF_DTYPE_INT64 || labels->dtype == MDF_DTYPE_INT32) &&
            (weights == NULL || weights->dtype == scores->dtype) && shape != NULL && mdf_routine_room(plan, LOSS_NUMBERS, 0) &&
            describe_loss(call, shape, plan->whole);

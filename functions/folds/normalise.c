@@ -321,9 +321,8 @@ static bool plan_group_lines(struct mdf_call *call, bool scale_by_group, struct 
     struct lines job = {.epsilon = settings->epsilon};
 
     plan->dtype = (mdf_dtype)x->dtype;
-    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 ||
-        call->inputs[1]->dtype != x->dtype || call->inputs[2]->dtype != x->dtype ||
-        !plan_groups(call, groups_of(call), scale_by_group, &job)) {
+    if (!mdf_dtype_is_real(plan->dtype) || x->length == 0 || call->inputs[1]->dtype != x->dtype ||
+        call->inputs[2]->dtype != x->dtype || !plan_groups(call, groups_of(call), scale_by_group, &job)) {
         return false;
     }
     return describe_lines(plan, x, &job);
@@ -486,7 +485,7 @@ static bool plan_layer(struct mdf_call *call, struct mdf_routine_plan *plan)
     size_t axis, n;
 
     plan->dtype = (mdf_dtype)x->dtype;
-    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 || scale->dtype != x->dtype ||
+    if (!mdf_dtype_is_real(plan->dtype) || x->length == 0 || scale->dtype != x->dtype ||
         (bias != NULL && bias->dtype != x->dtype) || !mdf_call_axis(call, settings->axis, x->rank, &axis) ||
         !fits_line(x, axis, scale) || (bias != NULL && !fits_line(x, axis, bias)) ||
         mdf_dtype_from_onnx(settings->stash_type) == MDF_DTYPE_BFLOAT16 ||

@@ -503,7 +503,7 @@ static int64_t find_along(const struct extremes *job, size_t line)
 {
     const void *elements = mdf_element_at(job->dtype, job->elements, line / job->inner * job->n * job->inner + line % job->inner);
 
-    return job->inner == 1 && (job->dtype == MDF_DTYPE_FLOAT32 || job->dtype == MDF_DTYPE_FLOAT64)
+    return job->inner == 1 && mdf_dtype_is_real(job->dtype)
                ? find_adjacent(job, elements)
                : find_smallest(job->dtype, elements, job->inner, job->n, job->maximum, job->select_last);
 }

@@ -405,7 +405,7 @@ static void fold_piece(const struct job *job, enum fold_kind kind, union total *
                        const double *shifts)
 {
     start_totals(job, kind, totals, job->inner_reduced ? 1 : n);
-    if (kind == FOLD_sum && !job->inner_reduced && (job->dtype == MDF_DTYPE_FLOAT32 || job->dtype == MDF_DTYPE_FLOAT64)) {
+    if (kind == FOLD_sum && !job->inner_reduced && mdf_dtype_is_real(job->dtype)) {
         add_rows(job, totals, first, n);
         return;
     }

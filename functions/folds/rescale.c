@@ -211,8 +211,7 @@ static bool plan_lrn(struct mdf_call *call, struct mdf_routine_plan *plan)
     const struct mdf_value *x = call->inputs[0];
 
     plan->dtype = (mdf_dtype)x->dtype;
-    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 || x->rank < 2 ||
-        settings->size < 1 || !mdf_routine_room(plan, 4, 3)) {
+    if (!mdf_dtype_is_real(plan->dtype) || x->length == 0 || x->rank < 2 || settings->size < 1 || !mdf_routine_room(plan, 4, 3)) {
         return false;
     }
     plan->function = "divide_by_near";
@@ -391,8 +390,8 @@ static bool plan_groups(struct mdf_call *call, struct mdf_routine_plan *plan)
     size_t n_groups;
 
     plan->dtype = (mdf_dtype)x->dtype;
-    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || x->length == 0 ||
-        !mdf_routine_room(plan, 5 + 2 * (size_t)x->rank, 1) || !group_strides(call, x, plan->whole + 5 + x->rank, &n_groups)) {
+    if (!mdf_dtype_is_real(plan->dtype) || x->length == 0 || !mdf_routine_room(plan, 5 + 2 * (size_t)x->rank, 1) ||
+        !group_strides(call, x, plan->whole + 5 + x->rank, &n_groups)) {
         return false;
     }
     job.strides = plan->whole + 5 + x->rank;

@@ -366,9 +366,9 @@ static bool plan_sampling(struct mdf_call *call, struct mdf_routine_plan *routin
 
     routine->dtype = (mdf_dtype)x->dtype;
     if ((!is_float32 && grid->dtype != MDF_DTYPE_FLOAT64) || !read_settings(call, &job) ||
-        (job.n_taps > 1 && routine->dtype != MDF_DTYPE_FLOAT32 && routine->dtype != MDF_DTYPE_FLOAT64) ||
-        !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !plan(&workspace, x, grid, &job, &shape) ||
-        job.n_plane == 0 || job.n_choices > BLOCK_CHOICES || !mdf_routine_room(routine, N_NUMBERS + job.rank, 0)) {
+        (job.n_taps > 1 && !mdf_dtype_is_real(routine->dtype)) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) ||
+        !plan(&workspace, x, grid, &job, &shape) || job.n_plane == 0 || job.n_choices > BLOCK_CHOICES ||
+        !mdf_routine_room(routine, N_NUMBERS + job.rank, 0)) {
         return false;
     }
     routine->function = job.n_taps == 1 ? "grid_pick" : "grid_sample";
@@ -384,7 +384,7 @@ static bool plan_affine_grid(struct mdf_call *call, struct mdf_routine_plan *rou
     int64_t shape[5];
 
     routine->dtype = (mdf_dtype)call->inputs[0]->dtype;
-    if (!mdf_call_is_constant(call, 1) || (routine->dtype != MDF_DTYPE_FLOAT32 && routine->dtype != MDF_DTYPE_FLOAT64) ||
+    if (!mdf_call_is_constant(call, 1) || !mdf_dtype_is_real(routine->dtype) ||
         !plan_affine(call, call->inputs[0], shape, &rank) || !mdf_routine_room(routine, 3 + rank, 0)) {
         return false;
     }

@@ -426,8 +426,7 @@ static bool plan_region(struct mdf_call *call, struct mdf_routine_plan *plan)
     struct mdf_resize job;
     size_t most = 1;
 
-    if (given->length > 2 * MOST_AXES || (given->dtype != MDF_DTYPE_FLOAT32 && given->dtype != MDF_DTYPE_FLOAT64) ||
-        mdf_is_set(settings->antialias)) {
+    if (given->length > 2 * MOST_AXES || !mdf_dtype_is_real(given->dtype) || mdf_is_set(settings->antialias)) {
         return false;
     }
     mdf_value_borrow_tensor(call->context->memory, &region, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 1, &length, whole_array);
@@ -499,12 +498,10 @@ static bool plan_call(struct mdf_call *call, mdf_resize_reader *read, struct mdf
         return false;
     }
     if (has_open_region) {
-        return read == mdf_resize_read && (plan->dtype == MDF_DTYPE_FLOAT32 || plan->dtype == MDF_DTYPE_FLOAT64) &&
-               plan_region(call, plan);
+        return read == mdf_resize_read && mdf_dtype_is_real(plan->dtype) && plan_region(call, plan);
     }
     if (!read(call, &workspace, &job) || mdf_call_target(call, 0)->length == 0 ||
-        ((job.mode != MODE_NEAREST || job.coordinates == CROP_AND_RESIZE) && plan->dtype != MDF_DTYPE_FLOAT32 &&
-         plan->dtype != MDF_DTYPE_FLOAT64)) {
+        ((job.mode != MODE_NEAREST || job.coordinates == CROP_AND_RESIZE) && !mdf_dtype_is_real(plan->dtype))) {
         return false;
     }
     tables = measure_tables(&job);

@@ -190,8 +190,8 @@ static bool plan_roi_pool(struct mdf_call *call, struct mdf_routine_plan *plan)
     const struct roi_settings *settings = call->settings;
     const struct mdf_value *x = call->inputs[0], *rois = call->inputs[1];
 
-    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || rois->dtype != x->dtype || x->rank != 4 ||
-        rois->rank != 2 || !mdf_routine_room(plan, 7, 1)) {
+    if (!mdf_dtype_is_real(x->dtype) || rois->dtype != x->dtype || x->rank != 4 || rois->rank != 2 ||
+        !mdf_routine_room(plan, 7, 1)) {
         return false;
     }
     plan->function = "roi_pool";
@@ -416,8 +416,8 @@ static bool plan_roi_align(struct mdf_call *call, struct mdf_routine_plan *plan)
     const struct roi_settings *settings = call->settings;
     const struct mdf_value *x = call->inputs[0], *rois = call->inputs[1];
 
-    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || rois->dtype != x->dtype || x->rank != 4 ||
-        rois->rank != 2 || !mdf_routine_room(plan, 11, 1)) {
+    if (!mdf_dtype_is_real(x->dtype) || rois->dtype != x->dtype || x->rank != 4 || rois->rank != 2 ||
+        !mdf_routine_room(plan, 11, 1)) {
         return false;
     }
     plan->function = "roi_align";

@@ -315,7 +315,7 @@ static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, con
 {
     mdf_dtype_set allowed = coercion->signature->inputs[leader].tensors;
     mdf_dtype common = group->dtype, real = coercion->call->context->real;
-    bool undeclared_real = (common == MDF_DTYPE_FLOAT64 || common == MDF_DTYPE_FLOAT32) && group->declared != common;
+    bool undeclared_real = mdf_dtype_is_real(common) && group->declared != common;
     size_t i;
 
     if (contains(allowed, common)) {

@@ -84,9 +84,8 @@ static bool plan_distances(struct mdf_call *call, struct mdf_routine_plan *plan)
     const struct mdf_value *a = call->inputs[0], *b = call->inputs[1];
 
     plan->dtype = (mdf_dtype)a->dtype;
-    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || b->dtype != a->dtype || a->rank != 2 ||
-        b->rank != 2 || mdf_value_shape(a)[1] != mdf_value_shape(b)[1] || !is_known(settings->metric) ||
-        !mdf_routine_room(plan, N_WHOLE, 0)) {
+    if (!mdf_dtype_is_real(plan->dtype) || b->dtype != a->dtype || a->rank != 2 || b->rank != 2 ||
+        mdf_value_shape(a)[1] != mdf_value_shape(b)[1] || !is_known(settings->metric) || !mdf_routine_room(plan, N_WHOLE, 0)) {
         return false;
     }
     plan->function = "distances";

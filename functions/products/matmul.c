@@ -10,9 +10,8 @@ static bool is_small(const struct mdf_value *a, const struct mdf_value *b, struc
 {
     const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
 
-    if (a->rank != 2 || b->rank != 2 || a->dtype != b->dtype ||
-        (a->dtype != MDF_DTYPE_FLOAT32 && a->dtype != MDF_DTYPE_FLOAT64) || a_shape[1] != b_shape[0] || a->length == 0 ||
-        b->length == 0) {
+    if (a->rank != 2 || b->rank != 2 || a->dtype != b->dtype || !mdf_dtype_is_real(a->dtype) || a_shape[1] != b_shape[0] ||
+        a->length == 0 || b->length == 0) {
         return false;
     }
     *product = (struct mdf_product){.dtype = (mdf_dtype)a->dtype,

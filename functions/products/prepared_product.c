@@ -40,7 +40,7 @@ bool mdf_prepare_product(struct mdf_prepared_product *product, mdf_dtype dtype, 
     size_t length, columns;
 
     *product = (struct mdf_prepared_product){.dtype = dtype, .n = n, .k = k};
-    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || m == 0 || n < 2 || k == 0) {
+    if (!mdf_dtype_is_real(dtype) || m == 0 || n < 2 || k == 0) {
         return false;
     }
     product->in_blocks = mdf_product_is_packed(&like);

@@ -160,7 +160,7 @@ static bool run_sum_of_products(struct mdf_call *call)
     if (x == NULL || g == NULL || w == NULL || slots == NULL || !measure_lines(call, x, g, w, &product)) {
         return false;
     }
-    if (x->dtype != g->dtype || (x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64)) {
+    if (x->dtype != g->dtype || !mdf_dtype_is_real(x->dtype)) {
         return multiply_others_turned(call, x, g, &product);
     }
     is_typed = x->strength == MDF_STRENGTH_TYPED || g->strength == MDF_STRENGTH_TYPED;

@@ -435,7 +435,7 @@ static bool has_routine_types(const struct mdf_call *call)
             return false;
         }
     }
-    return (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) &&
+    return mdf_dtype_is_real(dtype) &&
            (mdf_call_input(call, INPUT_LENGTHS) == NULL || call->inputs[INPUT_LENGTHS]->dtype == MDF_DTYPE_INT64);
 }
 

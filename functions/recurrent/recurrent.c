@@ -507,7 +507,7 @@ static bool plan_network(struct mdf_call *call, enum cell_kind kind, struct mdf_
 
     settings = mdf_arena_array(plan->arena, MDF_ROUTINE_FUNCTIONS, sizeof *settings);
     if (settings == NULL || !read_settings(call, kind, &network) || !read_sizes(call, &network) ||
-        !mdf_routine_room(plan, 17, 1) || (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
+        !mdf_routine_room(plan, 17, 1) || !mdf_dtype_is_real(dtype) ||
         (mdf_call_input(call, 4) != NULL && call->inputs[4]->dtype != MDF_DTYPE_INT64 &&
          call->inputs[4]->dtype != MDF_DTYPE_INT32)) {
         return false;

@@ -306,7 +306,7 @@ static bool plan_draw(struct mdf_call *call, struct mdf_routine_plan *plan, cons
 
 static bool is_real(const struct mdf_call *call)
 {
-    return call->outputs[0]->dtype == MDF_DTYPE_FLOAT32 || call->outputs[0]->dtype == MDF_DTYPE_FLOAT64;
+    return mdf_dtype_is_real(call->outputs[0]->dtype);
 }
 
 static bool plan_normal(struct mdf_call *call, struct mdf_routine_plan *plan)

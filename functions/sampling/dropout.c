@@ -129,8 +129,7 @@ static bool plan_kept(struct mdf_call *call, struct mdf_routine_plan *plan)
     plan->function = "draw_onnx_dropout";
     plan->dtype = MDF_DTYPE_NONE;
     plan->whole[2] = (int64_t)data->length;
-    return (data->dtype == MDF_DTYPE_FLOAT32 || data->dtype == MDF_DTYPE_FLOAT64) &&
-           mdf_routine_kind(data, MDF_DTYPE_NONE, &plan->whole[3]) &&
+    return mdf_dtype_is_real(data->dtype) && mdf_routine_kind(data, MDF_DTYPE_NONE, &plan->whole[3]) &&
            mdf_routine_kind(mdf_call_result(call, 1), MDF_DTYPE_NONE, &plan->whole[7]);
 }
 

@@ -118,8 +118,8 @@ static bool plan_lines(struct mdf_call *call, struct spectra *job, struct mdf_ro
 
     plan->function = "spectra";
     plan->dtype = (mdf_dtype)call->inputs[0]->dtype;
-    if ((plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64) || !mdf_fourier_sizes(n, &n_table, &n_work) ||
-        n_table > MOST_NUMBERS || !mdf_routine_room(plan, N_SPECTRUM, n_table)) {
+    if (!mdf_dtype_is_real(plan->dtype) || !mdf_fourier_sizes(n, &n_table, &n_work) || n_table > MOST_NUMBERS ||
+        !mdf_routine_room(plan, N_SPECTRUM, n_table)) {
         return false;
     }
     work = mdf_arena_array(plan->arena, n_work + 1, sizeof *work);

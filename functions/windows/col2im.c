@@ -201,7 +201,7 @@ static bool col2im(struct mdf_call *call)
     if (!mdf_workspace_begin(&workspace, call, carrier, 4) || !lay_out(&workspace, x, &job, &shape)) {
         return false;
     }
-    job.vectors = carrier == MDF_DTYPE_FLOAT32 || carrier == MDF_DTYPE_FLOAT64 ? mdf_vector_rows(carrier) : NULL;
+    job.vectors = mdf_dtype_is_real(carrier) ? mdf_vector_rows(carrier) : NULL;
     job.x = mdf_workspace_input(&workspace, 0);
     job.y = job.x == NULL ? NULL : mdf_workspace_output(&workspace, 0, dtype, job.rank + 2, shape);
     if (job.y == NULL) {
@@ -230,7 +230,7 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
 
     plan->function = "col2im";
     if (!mdf_call_is_constant(call, 1) || !mdf_call_is_constant(call, 2) || x->length == 0 ||
-        (plan->dtype != MDF_DTYPE_FLOAT32 && plan->dtype != MDF_DTYPE_FLOAT64 && kind != 'i' && kind != 'u') ||
+        (!mdf_dtype_is_real(plan->dtype) && kind != 'i' && kind != 'u') ||
         !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, 4) || !lay_out(&workspace, x, &job, &shape) ||
         !mdf_routine_room(plan, HEAD + PER_AXIS * job.rank, 0)) {
         return false;

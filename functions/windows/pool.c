@@ -387,7 +387,7 @@ static bool read_pool(struct mdf_call *call, struct mdf_workspace *workspace, co
     mdf_dtype dtype = (mdf_dtype)call->inputs[0]->dtype;
 
     workspace->call = call;
-    return (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) && mdf_workspace_begin(workspace, call, dtype, 7) &&
+    return mdf_dtype_is_real(dtype) && mdf_workspace_begin(workspace, call, dtype, 7) &&
            mdf_windows_read(workspace, settings, call->inputs[0], NULL, windows) && mdf_windows_count(call, settings, windows) &&
            mdf_taps_prepare(workspace, windows, true, &job->taps);
 }
@@ -417,7 +417,7 @@ static bool plan_planes(struct mdf_call *call, enum whole_kind kind, double p, s
     const struct mdf_value *x = call->inputs[0];
     const int64_t *shape = mdf_value_shape(x);
 
-    if ((x->dtype != MDF_DTYPE_FLOAT32 && x->dtype != MDF_DTYPE_FLOAT64) || !mdf_routine_room(plan, 3, 1)) {
+    if (!mdf_dtype_is_real(x->dtype) || !mdf_routine_room(plan, 3, 1)) {
         return false;
     }
     plan->function = "pool_planes";

@@ -493,7 +493,7 @@ static bool is_short_softmax(const struct lowering *lowering, const struct trial
     size_t most = form == MDF_FORM_HARDMAX ? MOST_HARDMAX_ELEMENTS : MOST_SOFTMAX_ELEMENTS;
 
     if ((form != MDF_FORM_SOFTMAX && form != MDF_FORM_HARDMAX) ||
-        (form == MDF_FORM_SOFTMAX && result->dtype != MDF_DTYPE_FLOAT64 && result->dtype != MDF_DTYPE_FLOAT32)) {
+        (form == MDF_FORM_SOFTMAX && !mdf_dtype_is_real(result->dtype))) {
         return false;
     }
     return (form == MDF_FORM_SOFTMAX && result->length <= FEW_SOFTMAX_ELEMENTS) ||

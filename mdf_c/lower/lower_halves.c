@@ -179,8 +179,7 @@ static bool meets_wider(const struct trial *trial)
 /* Whether the kernel makes of the same numbers in a wider type the same. */
 static bool works_in_wider(const struct trial *trial)
 {
-    return trial->trace.works_in == MDF_DTYPE_FLOAT32 || trial->trace.works_in == MDF_DTYPE_FLOAT64 ||
-           (meets_wider(trial) && !has_half_results(trial));
+    return mdf_dtype_is_real(trial->trace.works_in) || (meets_wider(trial) && !has_half_results(trial));
 }
 
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial)

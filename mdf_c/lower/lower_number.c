@@ -12,8 +12,7 @@
 static bool is_number(const struct mdf_value *value)
 {
     return value != NULL && value->kind == MDF_KIND_TENSOR && value->rank == 0 &&
-           (value->dtype == MDF_DTYPE_FLOAT64 || value->dtype == MDF_DTYPE_FLOAT32 || value->dtype == MDF_DTYPE_INT64 ||
-            value->dtype == MDF_DTYPE_BOOL);
+           (mdf_dtype_is_real(value->dtype) || value->dtype == MDF_DTYPE_INT64 || value->dtype == MDF_DTYPE_BOOL);
 }
 
 /* Whether a real is what the result has: where numbers are float32, they are computed as float64, and rounded. */

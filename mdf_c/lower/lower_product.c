@@ -21,8 +21,7 @@ enum {
 
 static bool is_real(const struct mdf_lowered_value *value, uint8_t dtype)
 {
-    return value->form.kind == MDF_KIND_TENSOR && value->form.dtype == dtype && value->open_axes == 0 &&
-           (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
+    return value->form.kind == MDF_KIND_TENSOR && value->form.dtype == dtype && value->open_axes == 0 && mdf_dtype_is_real(dtype);
 }
 
 static bool is_one(const struct mdf_lowered_op *op, const char *name)

@@ -358,14 +358,9 @@ mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_low
     return add_op_in(lowering, lowering_place(lowering, depth), op, example);
 }
 
-static bool is_real(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 bool lowering_casts(mdf_dtype dtype)
 {
-    return is_real(dtype) || dtype == MDF_DTYPE_BOOL ||
+    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_BOOL ||
            ((mdf_dtype_kind(dtype) == 'i' || mdf_dtype_kind(dtype) == 'u') && mdf_dtype_bits(dtype) >= 8);
 }
 
@@ -376,14 +371,14 @@ bool lowering_casts_elements(mdf_dtype from, mdf_dtype to)
 
 bool lowering_cuts_to(mdf_dtype dtype)
 {
-    return is_real(dtype) || dtype == MDF_DTYPE_BOOL || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_BOOL || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
            dtype == MDF_DTYPE_UINT64;
 }
 
 bool lowering_has_cast(mdf_dtype from, mdf_dtype to)
 {
     return lowering_casts_elements(from, to) || (mdf_dtype_is_half(from) && (mdf_dtype_is_half(to) || lowering_cuts_to(to))) ||
-           (mdf_dtype_is_half(to) && lowering_casts(from) && (is_real(from) || mdf_dtype_size(from) < 8));
+           (mdf_dtype_is_half(to) && lowering_casts(from) && (mdf_dtype_is_real(from) || mdf_dtype_size(from) < 8));
 }
 
 mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
@@ -396,9 +391,9 @@ mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
 /* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
 static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
 {
-    return (lowering_casts(from) && lowering_casts(to) && (!is_real(from) || lowering_cuts_to(to))) ||
+    return (lowering_casts(from) && lowering_casts(to) && (!mdf_dtype_is_real(from) || lowering_cuts_to(to))) ||
            (lowering->is_for_source &&
-            ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) || (mdf_dtype_is_half(to) && is_real(from))));
+            ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) || (mdf_dtype_is_half(to) && mdf_dtype_is_real(from))));
 }
 
 /* Whether it is a constant of real numbers, which is converted here and now. */

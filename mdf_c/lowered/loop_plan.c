@@ -29,18 +29,13 @@ static struct mdf_nest_set operands_of(const struct mdf_nest_step *step)
     return operands;
 }
 
-static bool is_real(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 /* Functions that may be called on rows: these are complete before anything uses them, as folds are. */
 static bool may_be_called(const struct mdf_nest_step *step)
 {
     unsigned code = step->kind == MDF_NEST_ELEMENT ? step->code : MDF_LOWERED_ADD;
 
     return code == MDF_LOWERED_ELEMENTS || (code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_NEGATE_EXACT) ||
-           (code == MDF_LOWERED_CAST && !(is_real(step->dtype) && is_real(step->operand_dtype)));
+           (code == MDF_LOWERED_CAST && !(mdf_dtype_is_real(step->dtype) && mdf_dtype_is_real(step->operand_dtype)));
 }
 
 /* The pass over the axis of a level, of the passes that folds and calls make necessary, in which each step is computed. */

@@ -46,8 +46,7 @@ static bool fit_uint64(mdf_dtype from, const void *source, size_t n)
 /* Whether the types are among those that have loops here; others are whole numbers that wrap, or reals of 16 bits. */
 static bool has_loop(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL;
+    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL;
 }
 
 bool mdf_lowered_cast(mdf_dtype from, mdf_dtype to, const void *source, void *target, size_t n)

@@ -308,8 +308,8 @@ enum mdf_lowered_code mdf_lowered_wrapping(unsigned code)
 bool mdf_lowered_is_real_function(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     return op->code == MDF_LOWERED_ELEMENTS && op->n_in == 1 && op->out != MDF_LOWERED_NONE &&
-           lowered->values[op->in[0]].is_scalar && lowered->values[op->out].is_scalar &&
-           (op->dtype == MDF_DTYPE_FLOAT32 || op->dtype == MDF_DTYPE_FLOAT64) && lowered->values[op->out].form.dtype == op->dtype;
+           lowered->values[op->in[0]].is_scalar && lowered->values[op->out].is_scalar && mdf_dtype_is_real(op->dtype) &&
+           lowered->values[op->out].form.dtype == op->dtype;
 }
 
 bool mdf_lowered_is_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)

@@ -3,11 +3,6 @@
 #include "mdf_c/lowered/accepted.h"
 #include "mdf_c/machine/emit_x86_64.h"
 
-static bool is_real_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 /* NaN sets the flags of below, equal and parity; so "less" is asked as the other way round "above". Tests are in the order of the
  * codes. */
 static struct machine_test compare_reals(struct emission *emission, const struct mdf_lowered_op *op)
@@ -38,7 +33,7 @@ static struct machine_test compare_operands(struct emission *emission, const str
     int32_t number;
     uint8_t first;
 
-    if (is_real_type(op->dtype)) {
+    if (mdf_dtype_is_real(op->dtype)) {
         return compare_reals(emission, op);
     }
     if (machine_is_whole(op->dtype) && mdf_dtype_size((mdf_dtype)op->dtype) == 1) { /* what is above them does not matter */
@@ -165,7 +160,7 @@ static void make_mask(struct emission *emission, mdf_lowered_id condition, unsig
                         THIRD_SCRATCH_REAL, in_register(SCRATCH_REAL));
         return;
     }
-    if (op != NULL && is_real_type(op->dtype)) {
+    if (op != NULL && mdf_dtype_is_real(op->dtype)) {
         unsigned real = op->dtype == MDF_DTYPE_FLOAT32 ? OF_FLOAT : OF_DOUBLE;
         uint8_t first = emission_real(emission, op->in[0], SECOND_SCRATCH_REAL);
 
@@ -406,15 +401,15 @@ void emission_select(struct emission *emission, const struct mdf_lowered_op *op)
 {
     struct extreme extreme;
 
-    if (is_real_type(op->dtype) && find_extreme(emission, op, &extreme)) {
+    if (mdf_dtype_is_real(op->dtype) && find_extreme(emission, op, &extreme)) {
         select_extreme(emission, op, extreme);
     } else if (is_accepted_late(emission, op)) {
         select_by_jump(emission, op);
-    } else if (is_real_type(op->dtype) && is_reset(emission, op)) {
+    } else if (mdf_dtype_is_real(op->dtype) && is_reset(emission, op)) {
         select_reset(emission, op);
-    } else if (is_real_type(op->dtype) && (is_zero(emission, op->in[1]) || is_zero(emission, op->in[2]))) {
+    } else if (mdf_dtype_is_real(op->dtype) && (is_zero(emission, op->in[1]) || is_zero(emission, op->in[2]))) {
         select_or_zero(emission, op);
-    } else if (is_real_type(op->dtype)) {
+    } else if (mdf_dtype_is_real(op->dtype)) {
         select_real(emission, op);
     } else {
         select_whole(emission, op);

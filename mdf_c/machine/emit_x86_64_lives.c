@@ -31,7 +31,7 @@ static bool init_life(const struct mdf_lowered *lowered, mdf_lowered_id id, stru
     }
     life->size = (uint8_t)size;
     if (value->place != MDF_LOWERED_CONSTANT) {
-        life->kind = dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 ? LIFE_REAL : LIFE_GENERAL;
+        life->kind = mdf_dtype_is_real(dtype) ? LIFE_REAL : LIFE_GENERAL;
     }
     return true;
 }
@@ -118,8 +118,7 @@ static bool is_mask_of_two(const struct emission *emission, const struct mdf_low
             return false;
         }
     }
-    return (op->code == MDF_LOWERED_AND || op->code == MDF_LOWERED_OR) &&
-           (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64);
+    return (op->code == MDF_LOWERED_AND || op->code == MDF_LOWERED_OR) && mdf_dtype_is_real(dtype);
 }
 
 /* Notes that `id` is used as a condition by the step that is looked at, which stands in `region`. What the step `changed` writes

@@ -398,7 +398,7 @@ static void store_item(struct emission *emission, const struct loop_plan *plan, 
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_value *form = &emission->lowered->values[stack->item].form;
-    bool is_real = form->dtype == MDF_DTYPE_FLOAT32 || form->dtype == MDF_DTYPE_FLOAT64;
+    bool is_real = mdf_dtype_is_real(form->dtype);
     struct machine_operand place;
 
     if (!emission->lowered->values[stack->item].is_scalar) {

@@ -82,7 +82,7 @@ static bool covers(struct nest_code *code)
 
 bool emission_has_vectors(unsigned dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_BOOL || machine_is_whole(dtype);
+    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_BOOL || machine_is_whole(dtype);
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -220,16 +220,11 @@ static bool is_same_in_lanes(const struct mdf_nest_step *step, size_t axis)
            (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE && step->view.strides[axis] == 0);
 }
 
-static bool is_real(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 static bool has_widest_element(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest,
                                const struct mdf_nest_step *step)
 {
     enum mdf_lowered_code code = (enum mdf_lowered_code)step->code;
-    bool is_of_reals = is_real(step->operand_dtype), is_of_truths = step->operand_dtype == MDF_DTYPE_BOOL;
+    bool is_of_reals = mdf_dtype_is_real(step->operand_dtype), is_of_truths = step->operand_dtype == MDF_DTYPE_BOOL;
 
     if (machine_is_whole(step->operand_dtype)) {
         return !is_called(lowered, nest, step) && !(code >= MDF_LOWERED_QUOTIENT && code <= MDF_LOWERED_FLOOR_REMAINDER);
@@ -240,7 +235,7 @@ static bool has_widest_element(const struct mdf_lowered *lowered, const struct m
     if (code == MDF_LOWERED_CAST) {
         return (is_of_reals || is_of_truths) && !is_called(lowered, nest, step);
     }
-    return is_of_reals && (is_real(step->dtype) || emission_is_comparison(code));
+    return is_of_reals && (mdf_dtype_is_real(step->dtype) || emission_is_comparison(code));
 }
 
 /* Whether there are instructions for what a step does. */
@@ -265,8 +260,8 @@ static bool has_widest_form(const struct mdf_lowered *lowered, const struct mdf_
     case MDF_NEST_ELEMENT:
         return has_widest_element(lowered, nest, step);
     case MDF_NEST_FOLD:
-        return is_real(step->dtype) == is_real(step->operand_dtype) && !nest_finds_index(step) &&
-               step->order != MDF_NEST_PAIRWISE && (is_real(step->dtype) || step->fold <= MDF_NEST_PRODUCT);
+        return mdf_dtype_is_real(step->dtype) == mdf_dtype_is_real(step->operand_dtype) && !nest_finds_index(step) &&
+               step->order != MDF_NEST_PAIRWISE && (mdf_dtype_is_real(step->dtype) || step->fold <= MDF_NEST_PRODUCT);
     }
     return false;
 }

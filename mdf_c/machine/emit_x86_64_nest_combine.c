@@ -235,7 +235,7 @@ static void fuse_choice(struct nest_code *code, uint32_t i)
     size_t k;
 
     if (step == NULL || step->code != MDF_LOWERED_SELECT || node->n_in != 3 ||
-        (node->dtype != MDF_DTYPE_FLOAT32 && node->dtype != MDF_DTYPE_FLOAT64 && node->dtype != MDF_DTYPE_INT32)) {
+        (!mdf_dtype_is_real(node->dtype) && node->dtype != MDF_DTYPE_INT32)) {
         return;
     }
     test = node->in[0];

@@ -64,11 +64,6 @@ static double spill_cost(const struct nest_node *node)
     return node->code == NODE_NUMBER ? 0.25 : node->code == NODE_LOAD ? 0.5 : 0.75;
 }
 
-static bool is_real_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 size_t nest_memory_input(const struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
@@ -81,7 +76,7 @@ size_t nest_memory_input(const struct nest_code *code, const struct nest_node *n
 
         return takes_memory && node->n_in == 2 && !machine_is_short(step->operand_dtype) ? 1 : SIZE_MAX;
     }
-    if (!is_real_type(step->operand_dtype)) {
+    if (!mdf_dtype_is_real(step->operand_dtype)) {
         return SIZE_MAX;
     }
     if (node->code == NODE_TAKE) {
@@ -244,12 +239,12 @@ static bool is_simple(const struct nest_code *code, size_t i)
     if (nest_only_places(code->emission->lowered, code->nest, i)) {
         return true;
     }
-    if (!is_real_type(step->dtype) ||
+    if (!mdf_dtype_is_real(step->dtype) ||
         (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && !nest_has_outer_index(code, step))) {
         return false;
     }
     if (step->kind == MDF_NEST_ELEMENT) {
-        return is_real_type(step->operand_dtype) && (step->code <= MDF_LOWERED_CEILING || step->code == MDF_LOWERED_CAST);
+        return mdf_dtype_is_real(step->operand_dtype) && (step->code <= MDF_LOWERED_CEILING || step->code == MDF_LOWERED_CAST);
     }
     return step->kind != MDF_NEST_FOLD || step->fold <= MDF_NEST_PRODUCT;
 }

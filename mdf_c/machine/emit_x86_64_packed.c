@@ -4,18 +4,13 @@
 
 #include "mdf_c/base/processor.h"
 
-static bool is_real_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 static bool covers_cast(unsigned from, unsigned to)
 {
-    if (is_real_type(from)) {
-        return is_real_type(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 ||
+    if (mdf_dtype_is_real(from)) {
+        return mdf_dtype_is_real(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 ||
                ((to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64) && mdf_has_avx512());
     }
-    return emission_has_vectors(to) && (!is_real_type(to) || machine_whole_size(from) == 4 || mdf_has_avx512());
+    return emission_has_vectors(to) && (!mdf_dtype_is_real(to) || machine_whole_size(from) == 4 || mdf_has_avx512());
 }
 
 bool packed_covers(enum mdf_lowered_code code, unsigned dtype, unsigned to)
@@ -306,7 +301,7 @@ static void cast_to_mask(struct packed *packed)
     uint8_t first = packed->in[0];
 
     packed_make_zero(packed, SCRATCH_REAL);
-    if (is_real_type(packed->dtype)) {
+    if (mdf_dtype_is_real(packed->dtype)) {
         packed_compare(packed->assembler, VECTOR_COMPARE | real_kind(packed), size, SCRATCH_REAL, first,
                        in_register(SCRATCH_REAL), VECTOR_NOT_EQUAL);
     } else if (size == 64) {
@@ -317,7 +312,7 @@ static void cast_to_mask(struct packed *packed)
                         packed_of_lanes(packed, VECTOR_EQUAL_BYTES, VECTOR_EQUAL_SHORTS, VECTOR_EQUAL_INTS, VECTOR_EQUAL_INTS_8),
                         size, SCRATCH_REAL, first, in_register(SCRATCH_REAL));
     }
-    packed_finish_mask(packed, width, !is_real_type(packed->dtype));
+    packed_finish_mask(packed, width, !mdf_dtype_is_real(packed->dtype));
 }
 
 static void emit_cast(struct packed *packed)
@@ -336,7 +331,7 @@ static void emit_cast(struct packed *packed)
     }
     first = packed->in[0];
     target = packed->out;
-    if (is_real_type(from) && machine_is_whole(to)) {
+    if (mdf_dtype_is_real(from) && machine_is_whole(to)) {
         packed_cut_reals(packed);
     } else if (machine_is_whole(from) && machine_is_whole(to)) {
         packed_cast_whole(packed);
@@ -373,12 +368,12 @@ void packed_emit_op(struct packed *packed)
     } else if (packed->dtype == MDF_DTYPE_BOOL) {
         emit_logic(packed);
     } else if (emission_is_comparison(packed->code)) {
-        if (is_real_type(packed->dtype)) {
+        if (mdf_dtype_is_real(packed->dtype)) {
             compare_reals(packed);
         } else {
             packed_compare_wholes(packed);
         }
-    } else if (is_real_type(packed->dtype)) {
+    } else if (mdf_dtype_is_real(packed->dtype)) {
         emit_real(packed);
     } else {
         packed_emit_whole(packed);

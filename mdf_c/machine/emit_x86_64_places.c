@@ -18,7 +18,7 @@ static bool is_real(const struct emission *emission, mdf_lowered_id id)
 {
     const struct mdf_lowered_value *value = &emission->lowered->values[id];
 
-    return id < emission->lowered->n_values && (value->form.dtype == MDF_DTYPE_FLOAT32 || value->form.dtype == MDF_DTYPE_FLOAT64);
+    return id < emission->lowered->n_values && mdf_dtype_is_real(value->form.dtype);
 }
 
 bool emission_is_constant(const struct emission *emission, mdf_lowered_id id)

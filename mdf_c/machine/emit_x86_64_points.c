@@ -354,7 +354,7 @@ static void store_number(struct emission *emission, mdf_lowered_id id, struct ma
     unsigned size = emission->lives[id].size;
     mdf_dtype dtype = (mdf_dtype)emission->lowered->values[id].form.dtype;
 
-    if (dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64) {
+    if (mdf_dtype_is_real(dtype)) {
         assemble_vector(emission->assembler, size == 4 ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
                         emission_real(emission, id, SCRATCH_REAL), 0, place);
     } else {

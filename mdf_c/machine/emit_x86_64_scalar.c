@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static bool is_real_type(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 static unsigned type_of(const struct emission *emission, mdf_lowered_id id)
 {
     return emission->lowered->values[id].form.dtype;
@@ -35,7 +30,7 @@ enum {
 static unsigned kinds_of(unsigned dtype)
 {
     return dtype == MDF_DTYPE_FLOAT64 ? DOUBLES
-           : is_real_type(dtype)      ? FLOATS
+           : mdf_dtype_is_real(dtype) ? FLOATS
            : dtype == MDF_DTYPE_INT64 ? LONGS
            : dtype == MDF_DTYPE_INT32 ? INTS
            : machine_is_whole(dtype)  ? NATURALS
@@ -116,15 +111,15 @@ bool emission_casts_by_call(const struct emission *emission, const struct mdf_lo
 static bool covers_type(const struct emission *emission, const struct mdf_lowered_op *op)
 {
     if (emission_casts_by_call(emission, op)) {
-        return !is_real_type(op->dtype); /* whole numbers, which always fit */
+        return !mdf_dtype_is_real(op->dtype); /* whole numbers, which always fit */
     }
     if (!machine_takes((enum mdf_lowered_code)op->code, op->dtype, false)) {
         return false;
     }
-    if (op->code == MDF_LOWERED_CAST && is_real_type(op->dtype)) { /* what reals are cut off to */
+    if (op->code == MDF_LOWERED_CAST && mdf_dtype_is_real(op->dtype)) { /* what reals are cut off to */
         unsigned to = type_of(emission, op->out);
 
-        return is_real_type(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 ||
+        return mdf_dtype_is_real(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 ||
                to == MDF_DTYPE_UINT64;
     }
     return op->code == MDF_LOWERED_FUNCTION ? op->n_in <= 2 : op->code == MDF_LOWERED_ELEMENTS ? op->loop != NULL : true;
@@ -455,17 +450,17 @@ static void emit_cast(struct emission *emission, const struct mdf_lowered_op *op
 
     if (emission_casts_by_call(emission, op)) {
         call_cast(emission, op);
-    } else if (is_real_type(op->dtype) && is_real_type(type)) {
+    } else if (mdf_dtype_is_real(op->dtype) && mdf_dtype_is_real(type)) {
         cast_real_to_real(emission, op);
-    } else if (is_real_type(op->dtype) && type == MDF_DTYPE_BOOL) {
+    } else if (mdf_dtype_is_real(op->dtype) && type == MDF_DTYPE_BOOL) {
         truth_of_real(emission, op);
         emission_finish(emission, op->out, RAX);
-    } else if (is_real_type(op->dtype)) {
+    } else if (mdf_dtype_is_real(op->dtype)) {
         truncate_real(emission, op);
         emission_finish(emission, op->out, RAX);
-    } else if (is_real_type(type) && emission_deferred(emission, op->in[0]) != NULL) {
+    } else if (mdf_dtype_is_real(type) && emission_deferred(emission, op->in[0]) != NULL) {
         emission_cast_condition(emission, op);
-    } else if (is_real_type(type)) {
+    } else if (mdf_dtype_is_real(type)) {
         cast_to_real(emission, op);
     } else {
         cast_whole(emission, op);
@@ -630,7 +625,7 @@ void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op)
     }
     if (emission_is_comparison(op->code)) {
         emission_comparison(emission, op);
-    } else if (is_real_type(op->dtype)) {
+    } else if (mdf_dtype_is_real(op->dtype)) {
         emit_real(emission, op);
     } else {
         emission_whole(emission, op);

@@ -136,8 +136,7 @@ bool mdf_epilogue_look(struct mdf_state *state, size_t node, bool (*run)(struct 
     fused->epilogue.dtype = (mdf_dtype)fused->epilogue.target->dtype;
     made = mdf_frame_value(state->frame, call_outputs(state, fused->producer)[0]);
     if (trace.n_calls == 1 && trace.loop != NULL && trace.n_operands == 1 && trace.operands[0] == made &&
-        trace.target == fused->epilogue.target && trace.operation->limits != NULL &&
-        (fused->epilogue.dtype == MDF_DTYPE_FLOAT32 || fused->epilogue.dtype == MDF_DTYPE_FLOAT64) &&
+        trace.target == fused->epilogue.target && trace.operation->limits != NULL && mdf_dtype_is_real(fused->epilogue.dtype) &&
         made->strength == MDF_STRENGTH_TYPED &&
         trace.operation->limits(fused->epilogue.dtype, trace.settings, &fused->epilogue.limits)) {
         call_of(state, fused->producer)->epilogue = &fused->epilogue;

@@ -155,7 +155,7 @@ static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf
     const char *name;
 
     if (i == sizeof extremes / sizeof *extremes || writer->is_in_succession ||
-        (dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || strcmp(operands[0], operands[1]) == 0) {
+        !mdf_dtype_is_real(dtype) || strcmp(operands[0], operands[1]) == 0) {
         return NULL;
     }
     name = writer->is_alone && writer->loop != NULL

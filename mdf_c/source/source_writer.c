@@ -245,8 +245,7 @@ const char *mdf_source_cast(struct mdf_source_writer *writer, mdf_dtype from, md
 bool mdf_source_computes(mdf_dtype dtype)
 {
     return mdf_source_type(dtype) != NULL &&
-           (mdf_dtype_kind(dtype) == 'f' ? dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64
-                                         : dtype == MDF_DTYPE_BOOL || mdf_dtype_bits(dtype) >= 8);
+           (mdf_dtype_kind(dtype) == 'f' ? mdf_dtype_is_real(dtype) : dtype == MDF_DTYPE_BOOL || mdf_dtype_bits(dtype) >= 8);
 }
 
 static void append_real(struct mdf_text *text, double value, bool single)

@@ -17,6 +17,11 @@ bool mdf_dtype_is_whole(mdf_dtype dtype);
 bool mdf_dtype_has_order(mdf_dtype dtype);
 /* float16 and bfloat16, of which float32 is computed. */
 bool mdf_dtype_is_half(mdf_dtype dtype);
+/* float32 and float64, which are computed with in their own type. */
+static inline bool mdf_dtype_is_real(unsigned dtype)
+{
+    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
+}
 /* Bits that an element has of its own: those of 2 and 4 bits are held in a byte. 0: strings. */
 unsigned mdf_dtype_bits(mdf_dtype dtype);
 /* The type of whole bytes that holds the same numbers: 2- and 4-bit integers as int8 and uint8, all others as they are. */

@@ -40,7 +40,7 @@ static bool is_plain(const struct mdf_product *product)
         product->elements != MDF_PRODUCT_OF_NUMBERS) {
         return false;
     }
-    return !mdf_gemm_is_real(product->dtype) || product->m <= 2 || product->n == 1 ||
+    return !mdf_dtype_is_real(product->dtype) || product->m <= 2 || product->n == 1 ||
            (double)product->m * (double)product->n * (double)product->k < MDF_PLAIN_PRODUCTS;
 }
 
@@ -478,7 +478,7 @@ static bool is_better_turned(const struct packed_job *job)
     size_t as_it_is = job->n_a * mdf_divide_up(product->n, lanes);
     size_t turned = mdf_divide_up(product->n, third) * third * mdf_divide_up(product->m, lanes);
 
-    return mdf_gemm_is_real(product->dtype) && product->elements == MDF_PRODUCT_OF_NUMBERS && product->alpha == 1 &&
+    return mdf_dtype_is_real(product->dtype) && product->elements == MDF_PRODUCT_OF_NUMBERS && product->alpha == 1 &&
            !product->add && product->k > 1 && turned + turned / 4 <= as_it_is;
 }
 

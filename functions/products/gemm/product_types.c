@@ -83,14 +83,9 @@ mdf_dtype mdf_product_dtype(mdf_dtype dtype)
     }
 }
 
-bool mdf_gemm_is_real(mdf_dtype dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 static const struct mdf_gemm_kernels *choose_number_kernels(mdf_dtype dtype)
 {
-    return mdf_gemm_is_real(dtype)      ? MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype)
+    return mdf_dtype_is_real(dtype)     ? MDF_FUSED_KERNELS(&mdf_gemm_kernels, dtype)
            : mdf_dtype_size(dtype) == 4 ? MDF_WIDEST(&mdf_gemm_kernels_integer32)
                                         : MDF_WIDEST(&mdf_gemm_kernels_integer64);
 }
@@ -118,7 +113,7 @@ const struct mdf_gemm_type *mdf_gemm_type_of(const struct mdf_product *product)
     if (product->elements != MDF_PRODUCT_OF_NUMBERS) {
         return &words_type;
     }
-    if (mdf_gemm_is_real(product->dtype)) {
+    if (mdf_dtype_is_real(product->dtype)) {
         return product->dtype == MDF_DTYPE_FLOAT32 ? &float32_type : &float64_type;
     }
     return mdf_dtype_size(product->dtype) == 4 ? &integer32_type : &integer64_type;

@@ -25,8 +25,6 @@ struct mdf_gemm_type {
 
 const struct mdf_gemm_type *mdf_gemm_type_of(const struct mdf_product *product);
 const struct mdf_gemm_kernels *mdf_gemm_kernels_of(const struct mdf_product *product);
-/* Of the types that products are of: float32 or float64, and no integers. */
-bool mdf_gemm_is_real(mdf_dtype dtype);
 
 /* Whether each element is a scalar product of adjacent elements. */
 static inline bool mdf_gemm_is_dot(const struct mdf_product *product)

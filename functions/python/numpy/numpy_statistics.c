@@ -244,7 +244,7 @@ static bool plan_search(struct mdf_call *call, size_t at, unsigned how, struct m
     plan->whole[4] = (int64_t)at;
     for (i = 0; i < 2; i++) { /* whole numbers past 2^53 would be others */
         if (call->inputs[i]->dtype != (uint8_t)plan->dtype &&
-            ((plan->dtype != MDF_DTYPE_FLOAT64 && plan->dtype != MDF_DTYPE_FLOAT32) ||
+            (!mdf_dtype_is_real(plan->dtype) ||
              !mdf_routine_kind(call->inputs[i], MDF_DTYPE_NONE, &plan->whole[5 + i]))) {
             return false;
         }

@@ -318,8 +318,7 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
     const struct mdf_window_axis *last;
     size_t n_run, n_products;
 
-    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) ||
-        !mdf_workspace_begin(&workspace, call, dtype, MDF_CONV_ARRAYS + 4) ||
+    if (!mdf_dtype_is_real(dtype) || !mdf_workspace_begin(&workspace, call, dtype, MDF_CONV_ARRAYS + 4) ||
         !mdf_conv_read(&workspace, call->settings, x, weights, bias, &plan) || !plan_sums(&workspace, &plan, bias, &sums) ||
         !mdf_routine_room(routine, 9 + 6 * plan.windows.rank, 0)) {
         return false;

@@ -223,7 +223,7 @@ static bool plan_routine(struct mdf_call *call, struct mdf_routine_plan *plan)
     struct group_shape groups;
     size_t n_taps;
 
-    if ((dtype != MDF_DTYPE_FLOAT32 && dtype != MDF_DTYPE_FLOAT64) || !mdf_workspace_begin(&workspace, call, dtype, 9) ||
+    if (!mdf_dtype_is_real(dtype) || !mdf_workspace_begin(&workspace, call, dtype, 9) ||
         !plan_transposed(&workspace, x, weights, &windows, &groups) || !mdf_routine_room(plan, 6 + 6 * windows.rank, 0) ||
         !mdf_workspace_product(call, mdf_value_shape(weights), 2, weights->rank, &n_taps) ||
         !mdf_workspace_product(call, mdf_value_shape(x), 2, x->rank, &product.n)) {

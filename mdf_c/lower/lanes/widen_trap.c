@@ -190,18 +190,13 @@ static mdf_lowered_id call_function(struct widening *widening, struct mdf_lowere
                : MDF_LOWERED_NONE;
 }
 
-static bool is_real(unsigned dtype)
-{
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64;
-}
-
 bool mdf_lanes_may_bail_out(const struct mdf_lowered *narrow, const struct mdf_lowered_op *op)
 {
     unsigned to = op->out == MDF_LOWERED_NONE ? MDF_DTYPE_NONE : narrow->values[op->out].form.dtype;
 
     return op->code == MDF_LOWERED_DIVIDE_NONZERO || (op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_NEGATE_EXACT) ||
            op->code == MDF_LOWERED_FUNCTION ||
-           (op->code == MDF_LOWERED_CAST && is_real(op->dtype) &&
+           (op->code == MDF_LOWERED_CAST && mdf_dtype_is_real(op->dtype) &&
             (to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64));
 }
 

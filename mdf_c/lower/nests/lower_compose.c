@@ -306,7 +306,7 @@ static mdf_lowered_id round_number(struct composing *composing, const struct mdf
 {
     const struct trial *trial = composing->trial;
     const struct mdf_value *number = trial->effective[0], *result = composing->result;
-    bool is_real = number->dtype == MDF_DTYPE_FLOAT64 || number->dtype == MDF_DTYPE_FLOAT32;
+    bool is_real = mdf_dtype_is_real(number->dtype);
     struct mdf_value rounded = {0};
     mdf_lowered_id id = MDF_LOWERED_NONE;
     double real;

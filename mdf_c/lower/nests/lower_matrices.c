@@ -19,9 +19,7 @@ enum {
 
 mdf_dtype matrices_dtype(mdf_dtype dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 ? dtype
-           : mdf_dtype_is_whole(dtype)                              ? MDF_DTYPE_INT64
-                                                                    : MDF_DTYPE_NONE;
+    return mdf_dtype_is_real(dtype) ? dtype : mdf_dtype_is_whole(dtype) ? MDF_DTYPE_INT64 : MDF_DTYPE_NONE;
 }
 
 bool matrices_run_here(const struct mdf_product *product, size_t n)

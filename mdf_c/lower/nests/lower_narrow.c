@@ -124,7 +124,7 @@ static bool is_count(const struct lowering *lowering, const struct mdf_lowered_n
 {
     const struct mdf_nest_step *fold = &nest->steps[i];
     size_t most = fold->dtype == MDF_DTYPE_FLOAT32 ? 1 << 24 : INT32_MAX;
-    bool is_real = fold->dtype == MDF_DTYPE_FLOAT32 || fold->dtype == MDF_DTYPE_FLOAT64;
+    bool is_real = mdf_dtype_is_real(fold->dtype);
     uint8_t truths;
 
     if (fold->kind != MDF_NEST_FOLD || fold->fold != MDF_NEST_SUM || fold->has_start || fold->is_fused ||

@@ -618,8 +618,7 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
 {
     char kind = mdf_dtype_kind(dtype);
 
-    return dtype == MDF_DTYPE_FLOAT32 || dtype == MDF_DTYPE_FLOAT64 || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
-           dtype == MDF_DTYPE_BOOL ||
+    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL ||
            (lowering->is_for_source &&
             (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || mdf_dtype_is_half(dtype)));
 }

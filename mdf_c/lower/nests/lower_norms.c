@@ -55,7 +55,7 @@ static bool has_one_type(const struct norm *norm)
             return false;
         }
     }
-    return norm->dtype == MDF_DTYPE_FLOAT32 || norm->dtype == MDF_DTYPE_FLOAT64;
+    return mdf_dtype_is_real(norm->dtype);
 }
 
 static void begin_lines(struct norm *norm, size_t axis)

@@ -168,8 +168,7 @@ static bool measure(struct sparse *sparse, const struct trial *trial, bool *is_l
     sparse->vector = trial->ids[*is_left ? 1 : 0];
     sparse->result = &trial->results[0];
     if (sparse->matrix->rank != 2 || vector->rank != 1 || sparse->result->rank != 1 || sparse->result->length < 2 ||
-        sparse->matrix->dtype != sparse->result->dtype ||
-        (sparse->result->dtype != MDF_DTYPE_FLOAT32 && sparse->result->dtype != MDF_DTYPE_FLOAT64) ||
+        sparse->matrix->dtype != sparse->result->dtype || !mdf_dtype_is_real(sparse->result->dtype) ||
         !may_be_gathered((mdf_dtype)vector->dtype) || !lowering_is_constant(sparse->lowering, trial->ids[*is_left ? 0 : 1]) ||
         lowering_is_constant(sparse->lowering, sparse->vector) || sparse->lowering->facts[sparse->vector].is_open) {
         return false;
