@@ -181,7 +181,8 @@ enum mdf_form {
 };
 
 /* What a call comes to where the lists that it gets are written out, so that their items are known: in derivatives, and in
- * expressions that have the lists as their arguments (mdf_c/plan/traced/unrolled.c). */
+ * expressions that have the lists as their arguments (mdf_c/plan/traced/unrolled.c); in lowered forms
+ * (mdf_c/lower/lists/lower_made_list.c). */
 enum mdf_written_out {
     MDF_WRITTEN_OUT_NOT,
     MDF_WRITTEN_OUT_CHOICES,  /* of lists of conditions and values, and another value: one `where` within the other */
@@ -190,7 +191,11 @@ enum mdf_written_out {
     MDF_WRITTEN_OUT_NUMBERED, /* of pairs: a number, which input 1 begins with, and an item */
     MDF_WRITTEN_OUT_TOGETHER, /* of lists: the first items of all inputs, the second ones, as long as all have one */
     MDF_WRITTEN_OUT_ARGUMENTS, /* several items are arguments of the function itself */
-    MDF_WRITTEN_OUT_SUM        /* 0 and all items, added one by one */
+    MDF_WRITTEN_OUT_SUM,       /* 0 and all items, added one by one */
+    MDF_WRITTEN_OUT_PRODUCT,   /* 1 and all items, multiplied; this and what follows in lowered forms alone */
+    MDF_WRITTEN_OUT_ANY,       /* whether one of them is true */
+    MDF_WRITTEN_OUT_ALL,
+    MDF_WRITTEN_OUT_SORTED
 };
 
 /* Columns from `fold` on are named where a row has them. */

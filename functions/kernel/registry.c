@@ -168,7 +168,8 @@ static const char *derivative_of(const struct mdf_operator *row)
 {
     bool any = ((row->move != NULL || row->meaning != NULL) && row->derivatives != mdf_derivatives_flat) ||
                row->of_items != NULL || row->form == MDF_FORM_LIST || row->form == MDF_FORM_OUTPUTS ||
-               row->derivatives == mdf_derivatives_parts || row->written_out != MDF_WRITTEN_OUT_NOT,
+               row->derivatives == mdf_derivatives_parts ||
+               (row->written_out != MDF_WRITTEN_OUT_NOT && row->written_out <= MDF_WRITTEN_OUT_SUM),
          flat = false;
 
     any = any || (row->form >= MDF_FORM_IF && row->form <= MDF_FORM_SCAN); /* body by body */
@@ -196,6 +197,6 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
 
     ways.has_c = row->kernel == NULL || row->element != NULL || row->element_of != NULL || row->fold != NULL ||
                  (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_MAP) || row->move != NULL || row->routine != NULL ||
-                 row->of_items != NULL || row->written_out == MDF_WRITTEN_OUT_CHOICES;
+                 row->of_items != NULL || row->written_out != MDF_WRITTEN_OUT_NOT;
     return ways;
 }

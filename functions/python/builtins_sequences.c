@@ -200,6 +200,21 @@ static int must_swap(const void *context, int64_t a, int64_t b)
     return behind;
 }
 
+/* The greatest of all goes to the end, then that of the others. */
+static void sort_by_neighbours(int64_t *order, size_t n, struct sorting *const *place)
+{
+    for (size_t end = n; end > 1; end--) {
+        for (size_t i = 0; i + 1 < end; i++) {
+            int64_t first = order[i];
+
+            if (must_swap(place, order[i], order[i + 1]) != 0) {
+                order[i] = order[i + 1];
+                order[i + 1] = first;
+            }
+        }
+    }
+}
+
 /* "iterable reverse=". */
 static bool run_sorted(struct mdf_call *call)
 {
@@ -221,7 +236,9 @@ static bool run_sorted(struct mdf_call *call)
     for (i = 0; i < n; i++) {
         order[i] = (int64_t)i;
     }
-    if (!mdf_merge_sort(call->context->stop, order, order + n, n, must_swap, &place)) {
+    if (n <= MDF_SORTED_BY_NEIGHBOURS) {
+        sort_by_neighbours(order, n, &place);
+    } else if (!mdf_merge_sort(call->context->stop, order, order + n, n, must_swap, &place)) {
         return false;
     }
     items = sorting.failed ? NULL : mdf_python_make_list(call, target, n);
@@ -393,7 +410,7 @@ const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("enumerate", run_enumerate, 0, "iterable start=", .written_out = MDF_WRITTEN_OUT_NUMBERED),
     MDF_FUNCTION("zip", run_zip, 0, "*iterables", .written_out = MDF_WRITTEN_OUT_TOGETHER),
     MDF_FUNCTION("reversed", run_reversed, 0, "sequence", .written_out = MDF_WRITTEN_OUT_BACKWARD),
-    MDF_FUNCTION("sorted", run_sorted, 0, "iterable reverse="),
+    MDF_FUNCTION("sorted", run_sorted, 0, "iterable reverse=", .written_out = MDF_WRITTEN_OUT_SORTED),
     MDF_FUNCTION("sum", run_sum, MDF_OPERATOR_ALIKE,
                  "iterable start=", .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {1, "dy"}),
                  .written_out = MDF_WRITTEN_OUT_SUM),
@@ -403,6 +420,6 @@ const struct mdf_operator mdf_operators_python_builtins_sequences[] = {
     MDF_FUNCTION("max", run_max, MDF_OPERATOR_ALIKE, "*args", .derivatives = MDF_DERIVATIVES({MDF_DERIVATIVE_ANY, SHARE}),
                  .form = MDF_FORM_GREATEST, .written_out = MDF_WRITTEN_OUT_ARGUMENTS,
                  .nodes = "Where(Greater(b, a), b, a)"),
-    MDF_FUNCTION("any", run_any, 0, "iterable", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("all", run_all, 0, "iterable", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("any", run_any, 0, "iterable", .derivatives = mdf_derivatives_flat, .written_out = MDF_WRITTEN_OUT_ANY),
+    MDF_FUNCTION("all", run_all, 0, "iterable", .derivatives = mdf_derivatives_flat, .written_out = MDF_WRITTEN_OUT_ALL),
     {NULL}};

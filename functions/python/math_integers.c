@@ -240,7 +240,8 @@ const struct mdf_operator mdf_operators_python_math_integers[] = {
     MDF_FUNCTION("math.perm", run_perm, 0, "n k=", .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.prod", run_prod, 0, "iterable start=",
                  .derivatives = MDF_DERIVATIVES({0, "dy * (1 if x1 is None else x1) * gradient.others(numpy.asarray(x0))"},
-                                                {1, "dy * numpy.prod(numpy.asarray(x0))"})),
+                                                {1, "dy * numpy.prod(numpy.asarray(x0))"}),
+                 .written_out = MDF_WRITTEN_OUT_PRODUCT),
     MDF_FUNCTION("math.trunc", run_trunc, 0, "x", .form = MDF_FORM_NUMBER, .derivatives = mdf_derivatives_flat,
                  .called = " truncate "),
     {NULL}};

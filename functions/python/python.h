@@ -21,6 +21,10 @@ struct mdf_subscript_part {
     bool has_start, has_stop, has_step;
 };
 
+/* So many values, or fewer, `sorted` brings in order by exchanging neighbours: what it makes of NaN is the same wherever it runs.
+ */
+enum { MDF_SORTED_BY_NEIGHBOURS = 12 };
+
 /* The settings of "operator.getitem", filled by the compiler. Operand 0 is the object; the parts consume the others in order. */
 struct mdf_subscript {
     const struct mdf_subscript_part *parts;

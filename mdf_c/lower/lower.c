@@ -192,7 +192,8 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
         return run_swap(lowering, scope, instruction);
     case MDF_OPCODE_JUMP:
         *next = instruction->target;
-        return instruction->target > at || lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
+        return instruction->target > at || scope->code->instructions[instruction->target].opcode == MDF_OPCODE_NEXT ||
+               lowering_fail(lowering, MDF_REFUSED_BACKWARDS);
     case MDF_OPCODE_JUMP_IF:
     case MDF_OPCODE_JUMP_UNLESS:
         return lowering_jump(lowering, scope, at, next);
@@ -204,7 +205,7 @@ static bool run_instruction(struct lowering *lowering, struct scope *scope, size
     case MDF_OPCODE_LIST:
     case MDF_OPCODE_APPEND:
     case MDF_OPCODE_NEXT:
-        return lowering_fail(lowering, MDF_REFUSED_LIST);
+        return lowering_make_list(lowering, scope, instruction, next);
     case MDF_OPCODE_GRAPH:
         return run_graph(lowering, scope, find_room(lowering, scope, instruction->target));
     case MDF_OPCODE_YIELD:

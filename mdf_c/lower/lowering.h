@@ -103,6 +103,7 @@ struct lowering {
     size_t n_either;                              /* values of either strength that there have been */
     size_t n_growing;                             /* states of loops around */
     size_t n_loop_tries;                          /* loops that were lowered once more, in another way */
+    size_t n_written_out;                         /* items of comprehensions that were followed */
     bool is_for_source;                           /* as in struct mdf_lowering_request */
     const struct mdf_lowering_request *request;   /* NULL: it is of another kind */
     bool draws;                                   /* some call does, random numbers */
@@ -424,6 +425,12 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
 mdf_lowered_id lowering_put_chosen(struct lowering *lowering, const struct chosen_puts *chosen);
 /* The same of choices of whole arrays in the innermost region, a loop's body that yields these values. */
 bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yields, size_t n_yields);
+/* --- lower_made_list.c: an instruction of a comprehension, followed where it is known how many items there are. */
+bool lowering_make_list(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction, size_t *next);
+/* A function of lists (enum mdf_written_out) whose items are known one by one, or of an array; *taken: it comes to others. */
+bool lowering_list_function(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
+/* --- lower_items.c: what a function of expressions gives. */
+mdf_lowered_id lowering_call_python(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n);
 /* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* --- lower_sequence.c: the items of a sequence that are known one by one, as it was made of such or is a constant; NULL without a

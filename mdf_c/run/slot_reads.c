@@ -10,8 +10,9 @@ struct part {
     size_t end, otherwise; /* where that begins; 0: there is none */
 };
 
-/* Stretches while they are gone through. Jumps go forward: what lies between a jump and its target may be jumped over, and what
- * is written there is written for certain only for those who read there. */
+/* Stretches while they are gone through. Jumps go forward, but for those to the next item of a list, which is all that is read
+ * there: what lies between a jump and its target may be jumped over, and what is written there is written for certain only for
+ * those who read there. */
 struct mdf_slot_reads {
     const struct mdf_code *code;
     size_t at;             /* the instruction */
@@ -74,7 +75,10 @@ static void go_through(struct mdf_slot_reads *reads)
     switch ((enum mdf_opcode)instruction->opcode) {
     case MDF_OPCODE_SWAP: /* these may leave a slot as it was, or with what it was */
     case MDF_OPCODE_APPEND:
-    case MDF_OPCODE_NEXT:
+        return;
+    case MDF_OPCODE_NEXT: /* what follows is done with an item, or jumped over */
+        reads->parts[reads->n_parts++] = (struct part){instruction->target, 0};
+        mdf_any_written(instruction, code->calls, write_operand, reads);
         return;
     case MDF_OPCODE_JUMP:
     case MDF_OPCODE_JUMP_IF:

@@ -88,9 +88,9 @@ Test(explain, reasons)
     static const struct {
         const char *model, *piece;
     } cases[] = {
-        {VALUE("sorted([x, 1])"),
-         "because of a value that is a list, an object, text or nothing (a list of 2), at sorted"},
-        {VALUE("[k + x for k in [1, 2]]"),
+        {VALUE("sorted([x, x, x, x, x, x, x, x, x, x, x, x, 1])"),
+         "because of a value that is a list, an object, text or nothing (a list of 13), at sorted"},
+        {VALUE("[k + x for k in range(40)]"),
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},
         {VALUE("x + numpy.random.rand()"), "graph 'g': lowered"},
         {VALUE("'a' if x > 5 else 'b'"), "because of a value"},

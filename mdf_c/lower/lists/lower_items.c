@@ -31,37 +31,48 @@ static const void *make_settings(struct lowering *lowering, const struct mdf_ope
     return settings;
 }
 
-/* What an operator gives; as strong as its first input. */
-static mdf_lowered_id call_along(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n, size_t axis,
-                                 const struct mdf_ints *permutation)
+/* What a call gives. */
+static mdf_lowered_id call_row(struct lowering *lowering, const struct mdf_operator *row, const void *settings,
+                               const mdf_lowered_id *inputs, size_t n)
 {
     const mdf_operand result = MDF_OPERAND(MDF_OPERAND_SLOT, n);
     mdf_operand *operands = mdf_arena_array(&lowering->scratch, n, sizeof *operands), output = result;
     struct mdf_code_call source = {
-        .operator= mdf_operator_onnx(name, VERSION), .inputs = operands, .n_inputs = n, .outputs = &output, .n_outputs = 1};
+        .operator= row, .settings = settings, .inputs = operands, .n_inputs = n, .outputs = &output, .n_outputs = 1};
     struct scope scope = {0}; /* of its own: for the operands */
-    mdf_lowered_id id;
-    uint8_t strength;
-    size_t i;
 
     if (operands == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    source.settings = make_settings(lowering, source.operator,(int64_t) axis, permutation);
-    if (source.settings == NULL) {
-        return MDF_LOWERED_NONE;
-    }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         operands[i] = MDF_OPERAND(MDF_OPERAND_SLOT, i);
         if (inputs[i] == MDF_LOWERED_NONE || !lowering_bind(lowering, &scope, operands[i], inputs[i])) {
             return MDF_LOWERED_NONE;
         }
     }
-    id = lowering_call(lowering, &scope, &source) ? lowering_any_value_of(lowering, &scope, result) : MDF_LOWERED_NONE;
+    return lowering_call(lowering, &scope, &source) ? lowering_any_value_of(lowering, &scope, result) : MDF_LOWERED_NONE;
+}
+
+mdf_lowered_id lowering_call_python(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n)
+{
+    return call_row(lowering, mdf_operator_python(name), NULL, inputs, n);
+}
+
+/* What an operator gives; as strong as its first input. */
+static mdf_lowered_id call_along(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n, size_t axis,
+                                 const struct mdf_ints *permutation)
+{
+    const struct mdf_operator *row = mdf_operator_onnx(name, VERSION);
+    const void *settings = make_settings(lowering, row, (int64_t)axis, permutation);
+    mdf_lowered_id id = settings == NULL ? MDF_LOWERED_NONE : call_row(lowering, row, settings, inputs, n);
+    uint8_t strength;
+
+    if (id == MDF_LOWERED_NONE) {
+        return id;
+    }
     strength = lowering_example(lowering, inputs[0])->strength;
-    return id == MDF_LOWERED_NONE || strength == lowering_example(lowering, id)->strength ? id
-                                                                                          : lowering_copy(lowering, id, strength);
+    return strength == lowering_example(lowering, id)->strength ? id : lowering_copy(lowering, id, strength);
 }
 
 /* The same along the first axis. */

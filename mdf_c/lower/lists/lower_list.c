@@ -170,7 +170,7 @@ bool lowering_list_call(struct lowering *lowering, struct scope *scope, const st
     case MDF_FORM_LIST_ARRAY:
         return take_array(lowering, scope, source, taken);
     default:
-        return true;
+        return source->operator->written_out == MDF_WRITTEN_OUT_NOT || lowering_list_function(lowering, scope, source, taken);
     }
 }
 

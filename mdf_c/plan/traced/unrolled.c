@@ -465,6 +465,10 @@ static bool write_out(struct target *target, enum mdf_written_out how, struct wr
     case MDF_WRITTEN_OUT_NOT:
     case MDF_WRITTEN_OUT_CHOICES:
     case MDF_WRITTEN_OUT_SUM:
+    case MDF_WRITTEN_OUT_PRODUCT:
+    case MDF_WRITTEN_OUT_ANY:
+    case MDF_WRITTEN_OUT_ALL:
+    case MDF_WRITTEN_OUT_SORTED:
         break;
     }
     return false;
@@ -498,7 +502,7 @@ bool compile_written_out(struct target *target, const struct mdf_operator *row, 
     int64_t start = 0;
     bool done;
 
-    if (row->written_out == MDF_WRITTEN_OUT_NOT ||
+    if (row->written_out == MDF_WRITTEN_OUT_NOT || row->written_out > MDF_WRITTEN_OUT_SUM ||
         (target->compiler->gradient == NULL && !(are_there && is_written_out_at_once(row)))) {
         return false;
     }
