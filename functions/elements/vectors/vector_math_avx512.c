@@ -15,6 +15,8 @@
 #define FUSED(a, b, c) (VECTOR) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #define ANY(mask) (_mm512_movepi32_mask((__m512i)(mask)) != 0)
 #define WIDENED(x) _mm512_cvtps_pd(_mm256_loadu_ps(x))
+#define LOAD_REST(filled, from, n) (VECTOR) _mm512_mask_loadu_ps((__m512)(filled), (__mmask16)((1u << (n)) - 1), from)
+#define STORE_REST(to, x, n) _mm512_mask_storeu_ps(to, (__mmask16)((1u << (n)) - 1), (__m512)(x))
 #define FLOAT64_NAME(x) x##_avx512_float64
 #define NUMBER_NAME(x) x##_avx512_few
 #define NUMBER_FLOAT64_NAME(x) x##_avx512_few_float64
