@@ -75,6 +75,10 @@ struct top {
     struct ranked *selected; /* [line, k]; NULL: they are few */
     void *values;            /* of output 0, or NULL */
     int64_t *indices;        /* of output 1, or NULL */
+    struct mdf_stop *stop;
+    uint64_t *room; /* of lines that are sorted whole, of each of n_rooms threads 3 n words; or NULL */
+    size_t n_rooms;
+    atomic_bool *is_taken; /* of the rooms */
 };
 
 /* The number of the first one of keys [i, n) that is below `bound`, or n. Most are not: some are looked at together. */
@@ -101,6 +105,9 @@ static size_t find_below(const uint64_t *keys, size_t i, size_t n, uint64_t boun
 /* The first of the elements so far are held as a heap, whose root stands behind all others; if they are few, sorted: that is
  * moving each by one place or none, without a branch that goes now this way, now that. */
 enum { FEW = 24, SHORT_LINE = 16 };
+
+/* Lines of which so many elements are selected, and a quarter at least, are sorted whole; that many at a time. */
+enum { FEWEST_TO_SORT = 129, MOST_ROOMS = 64 };
 
 /* Puts an element into sorted ones, behind those of its key; what was the last one then comes out. */
 static struct ranked insert(struct ranked *sorted, size_t n, struct ranked next)
@@ -202,6 +209,33 @@ static void select_first(const struct top *job, const void *line, struct ranked 
     sort_held(held, k);
 }
 
+/* The same by sorting all of a line, which takes less where many are selected. */
+static void sort_line(const struct top *job, const void *line, struct ranked *held)
+{
+    uint64_t *keys;
+    int64_t *items, *spare;
+    size_t room = 0;
+
+    while (atomic_exchange_explicit(&job->is_taken[room], true, memory_order_acquire)) {
+        room = room + 1 < job->n_rooms ? room + 1 : 0;
+    }
+    keys = job->room + room * 3 * job->n;
+    items = (int64_t *)(keys + job->n);
+    spare = items + job->n;
+    mdf_order_keys(job->dtype, line, job->inner, job->n, job->largest, job->largest ? MDF_NAN_FIRST : MDF_NAN_LAST, keys);
+    for (size_t i = 0; i < job->n; i++) {
+        items[i] = (int64_t)i;
+    }
+    if (mdf_sort_by_keys(job->stop, items, spare, job->n, keys)) {
+        for (size_t i = 0; i < job->k; i++) {
+            held[i] = (struct ranked){keys[items[i]], items[i]};
+        }
+    } else {
+        memset(held, 0, job->k * sizeof *held);
+    }
+    atomic_store_explicit(&job->is_taken[room], false, memory_order_release);
+}
+
 /* The selected elements of a line, `step` apart, as those of `values` from number `to` on, as far apart. */
 static void copy_selected(const struct top *job, const char *line, const struct ranked *selected, size_t to)
 {
@@ -232,7 +266,7 @@ static void select_lines(void *context, size_t first, size_t last)
         const char *line = mdf_element_at(job->dtype, job->elements, outer * job->n * job->inner + column);
         struct ranked *selected = job->selected == NULL ? few : job->selected + i * job->k;
 
-        select_first(job, line, selected);
+        (job->room != NULL ? sort_line : select_first)(job, line, selected);
         if (job->values != NULL) {
             copy_selected(job, line, selected, to);
         }
@@ -278,6 +312,27 @@ static bool prepare_top(struct mdf_call *call, struct top *job, size_t rank, con
     return job->selected != NULL;
 }
 
+/* Room to sort lines in, where many of their elements are selected. */
+static bool prepare_rooms(struct mdf_call *call, struct top *job, size_t n_lines, atomic_bool is_taken[MOST_ROOMS])
+{
+    size_t n = call->context->n_threads > 1 ? (size_t)call->context->n_threads : 1, n_words;
+
+    if (job->k < FEWEST_TO_SORT || job->k < job->n / 4 || n_lines == 0) {
+        return true;
+    }
+    n = n < n_lines ? n : n_lines;
+    job->n_rooms = n < MOST_ROOMS ? n : MOST_ROOMS;
+    job->is_taken = is_taken;
+    for (size_t i = 0; i < job->n_rooms; i++) {
+        atomic_init(&is_taken[i], false);
+    }
+    if (!mdf_size_multiply(3 * job->n_rooms, job->n, &n_words)) {
+        return mdf_call_out_of_memory(call);
+    }
+    job->room = mdf_call_scratch(call, MDF_SCRATCH_SECOND, MDF_DTYPE_UINT64, n_words);
+    return job->room != NULL;
+}
+
 static bool top_k(struct mdf_call *call)
 {
     const double element_ns = 0.8; /* rough time, to judge what is worth a thread */
@@ -286,7 +341,8 @@ static bool top_k(struct mdf_call *call)
     int64_t few_sizes[MDF_INLINE_RANK], *shape = few_sizes, k;
     size_t axis, n;
     struct mdf_box box;
-    struct top job = {.largest = settings->largest != 0};
+    struct top job = {.largest = settings->largest != 0, .stop = call->context->stop};
+    atomic_bool is_taken[MOST_ROOMS];
 
     if (data == NULL || !check_ordered(call, data) || !mdf_call_axis(call, settings->axis, data->rank, &axis) ||
         !read_k(call, data, axis, &k) || (data->rank > MDF_INLINE_RANK && !mdf_box_prepare(call, 0, data->rank, &box, &shape))) {
@@ -301,6 +357,9 @@ static bool top_k(struct mdf_call *call)
     job.inner = mdf_axes_product(shape, axis + 1, data->rank);
     job.k = (size_t)k;
     if (!prepare_top(call, &job, data->rank, shape, n)) {
+        return false;
+    }
+    if (n > 0 && !prepare_rooms(call, &job, n / job.k, is_taken)) {
         return false;
     }
     if (n > 0) {

@@ -176,27 +176,75 @@ static bool sort_by_digit(struct mdf_stop *stop, const int64_t *from, int64_t *t
     return true;
 }
 
-/* Digit by digit, from the last on; those that all items have in common are passed over. */
-static bool radix_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+/* Digit by digit, the last of `digits` first. The items end in *from; the other array is spare. */
+static bool sort_by_digits(struct mdf_stop *stop, int64_t **from, int64_t **to, size_t n, const uint64_t *keys,
+                           const size_t *digits, size_t n_digits)
 {
-    size_t counts[N_DIGITS][N_VALUES] = {{0}};
-    int64_t *from = items, *to = spare;
+    size_t counts[N_DIGITS][N_VALUES];
 
+    memset(counts, 0, n_digits * sizeof counts[0]);
     for (size_t i = 0; i < n; i++) {
-        for (size_t digit = 0; digit < N_DIGITS; digit++) {
-            counts[digit][digit_of(keys[items[i]], digit)]++;
+        uint64_t key = keys[(*from)[i]];
+
+        for (size_t k = 0; k < n_digits; k++) {
+            counts[k][digit_of(key, digits[k])]++;
         }
     }
-    for (size_t digit = 0; digit < N_DIGITS; digit++) {
-        int64_t *sorted = to;
+    for (size_t k = n_digits; k-- > 0;) {
+        int64_t *sorted = *to;
 
-        if (counts[digit][digit_of(keys[items[0]], digit)] < n) {
-            if (!sort_by_digit(stop, from, to, n, keys, digit, counts[digit])) {
-                return false;
-            }
-            to = from;
-            from = sorted;
+        if (!sort_by_digit(stop, *from, sorted, n, keys, digits[k], counts[k])) {
+            return false;
         }
+        *to = *from;
+        *from = sorted;
+    }
+    return true;
+}
+
+/* Sorts items that nearly are; false: they were not, and are in some order of which those of one key have kept theirs. */
+static bool sort_nearly_sorted(int64_t *items, size_t n, const uint64_t *keys)
+{
+    size_t n_moves = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        int64_t item = items[i];
+        size_t at = i;
+
+        for (; at > 0 && keys[items[at - 1]] > keys[item]; at--, n_moves++) {
+            items[at] = items[at - 1];
+        }
+        items[at] = item;
+        if (n_moves > n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* By the digits that not all keys have in common. Many are rarely needed to tell keys apart: the first ones are tried. */
+static bool radix_sort(struct mdf_stop *stop, int64_t *items, int64_t *spare, size_t n, const uint64_t *keys)
+{
+    enum { FIRST_DIGITS = 4 };
+    size_t digits[N_DIGITS], n_digits = 0;
+    int64_t *from = items, *to = spare;
+    uint64_t differing = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        differing |= keys[items[i]] ^ keys[items[0]];
+    }
+    for (size_t digit = N_DIGITS; digit-- > 0;) {
+        digits[n_digits] = digit;
+        n_digits += digit_of(differing, digit) != 0;
+    }
+    if (n_digits > FIRST_DIGITS + 1) {
+        if (!sort_by_digits(stop, &from, &to, n, keys, digits, FIRST_DIGITS)) {
+            return false;
+        }
+        n_digits = sort_nearly_sorted(from, n, keys) ? 0 : n_digits;
+    }
+    if (!sort_by_digits(stop, &from, &to, n, keys, digits, n_digits)) {
+        return false;
     }
     if (from != items) {
         memcpy(items, from, n * sizeof *items);

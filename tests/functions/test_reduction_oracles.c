@@ -393,13 +393,24 @@ static size_t *sort_line(const struct mdf_value *x, const struct line *line, boo
     return order;
 }
 
-static void check_top_k(mdf_dtype dtype)
+/* `large`: lines that are sorted whole where many are selected, some at a time. */
+static void check_top_k(mdf_dtype dtype, bool large)
 {
+    const int64_t large_shape[] = {5, 611};
+    enum kernel_numbers numbers = kernel_pick(0, 1) == 1 ? NUMBERS_WILD : NUMBERS_SHORT;
     bool largest = kernel_pick(0, 1) == 1;
     int64_t result[MAX_RANK], k;
     struct along along;
 
-    begin_along(&along, "TopK", 11, dtype, kernel_pick(0, 1) == 1 ? NUMBERS_WILD : NUMBERS_SHORT, true);
+    if (large) {
+        kernel_begin(&along.call, "TopK", 11);
+        along.rank = 2;
+        along.axis = 1;
+        memcpy(along.shape, large_shape, sizeof large_shape);
+        along.x = kernel_add(&along.call, dtype, 2, large_shape, numbers, false);
+    } else {
+        begin_along(&along, "TopK", 11, dtype, numbers, true);
+    }
     k = kernel_pick(0, along.shape[along.axis]);
     kernel_add_integers(&along.call, &k, 1);
     kernel_set_int(&along.call, "axis", signed_axis(&along));
@@ -478,7 +489,7 @@ Test(reduction_oracles, orders_and_sums_along_an_axis)
     for (size_t i = 0; i < N_CASES; i++) {
         check_arg(true, dtypes[i % 8]);
         check_arg(false, dtypes[i % 8]);
-        check_top_k(dtypes[i % 4]);
+        check_top_k(dtypes[i % 4], i < 8);
         check_cumulated(false, dtypes[i % 4], i < 8);
         check_cumulated(true, dtypes[i % 2], i < 8);
     }
