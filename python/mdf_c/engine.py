@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import byref
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,9 +100,12 @@ class Model(Uncopied):
         self._origin = origin
         self._handle = Handle(findings.take(pointer, error), lib.mdf_model_free)
         self._pointer = self._handle.pointer
-        self.id = text(lib.mdf_model_id(pointer))
         self.graphs = [text(lib.mdf_model_graph_id(pointer, i)) for i in range(lib.mdf_model_n_graphs(pointer))]
         return findings
+
+    @cached_property
+    def id(self) -> str:
+        return text(lib.mdf_model_id(self._pointer))
 
     def __copy__(self) -> Model:
         return self
@@ -218,15 +222,27 @@ class Program(Uncopied):
         self._handle = Handle(pointer, lib.mdf_program_free, self._functions.handle)
         self._pointer = self._handle.pointer
         self._origin, self.settings = model._origin, settings
-        self.model_id = text(lib.mdf_program_model_id(pointer))
-        self.graph_id = text(lib.mdf_program_graph_id(pointer))
-        self.nodes = [text(lib.mdf_program_node_id(pointer, i)) for i in range(lib.mdf_program_n_nodes(pointer))]
         self.inputs = [text(lib.mdf_program_graph_input_name(pointer, i)) for i in range(lib.mdf_program_n_graph_inputs(pointer))]
         self.results = [text(lib.mdf_program_result_name(pointer, i)) for i in range(lib.mdf_program_n_results(pointer))]
-        self.outputs = {
-            (node, port): (i, j) for i, node in enumerate(self.nodes) for j, port in enumerate(self.part_ids(i, PART_OUTPUT))
-        }
         return findings
+
+    # Read when they are asked for: a run takes inputs and results only.
+
+    @cached_property
+    def model_id(self) -> str:
+        return text(lib.mdf_program_model_id(self._pointer))
+
+    @cached_property
+    def graph_id(self) -> str:
+        return text(lib.mdf_program_graph_id(self._pointer))
+
+    @cached_property
+    def nodes(self) -> list[str]:
+        return [text(lib.mdf_program_node_id(self._pointer, i)) for i in range(lib.mdf_program_n_nodes(self._pointer))]
+
+    @cached_property
+    def outputs(self) -> dict[tuple[str, str], tuple[int, int]]:
+        return {(node, port): (i, j) for i, node in enumerate(self.nodes) for j, port in enumerate(self.part_ids(i, PART_OUTPUT))}
 
     def _compiled(self, model: Model, settings: Settings, findings: Findings) -> int:
         error = Error()
