@@ -30,7 +30,8 @@ extern const struct mdf_static_type mdf_static_unknown;
 struct mdf_static_body {
     struct mdf_static_type *formals; /* what the operator hands in */
     size_t n_formals;
-    const struct mdf_static_type *yields; /* what the body yields, the condition of a Loop among them */
+    const struct mdf_static_type *yields;   /* what the body yields, the condition of a Loop among them */
+    const struct mdf_static_type *promised; /* the same where states keep the shapes that bodies declare */
     size_t n_yields;
 };
 

@@ -762,6 +762,7 @@ static bool finish(struct body_builder *body, struct body_result *result)
     result->n_yields = n_yields - (body->request->loop ? 1 : 0);
     result->facts = facts + (body->request->loop ? 1 : 0);
     result->types = body->types.items;
+    result->hints = body->hints.items;
     result->is_inferred = !body->graph.declares_outputs;
     return result->code != NULL;
 }

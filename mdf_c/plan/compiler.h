@@ -447,6 +447,7 @@ struct body_result {
     size_t n_yields;                     /* the condition of a loop aside */
     const struct operand_facts *facts;   /* of each */
     const struct mdf_static_type *types; /* of all, the condition of a loop included */
+    const struct mdf_static_type *hints; /* the same where bodies keep what they declare */
     bool is_inferred;                    /* the body does not declare what it yields */
 };
 bool compile_body(struct target *target, const struct body_request *request, struct body_result *result);

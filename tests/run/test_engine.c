@@ -165,6 +165,19 @@ static const struct good_case good_cases[] = {
           "\"h\"}}}}}}}}}, "
           "\"output_ports\": {\"y\": {\"value\": \"l[2].shape\"}, \"v\": {\"value\": \"l[3].shape\"}}"),
      2, NAN, "y [0, 1]; v [0]"},
+    /* The same through branches. */
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"[7.0, 8.0]\"], \"body\": {\"b\": "
+          "{\"metadata\": {\"inputs\": [\"i\", \"c\", {\"name\": \"x\", \"type\": \"float64\", \"shape\": [2]}], "
+          "\"outputs\": [\"c\", \"x\", \"y\"]}, \"nodes\": {\"s\": "
+          "{\"input_ports\": {\"x\": {}, \"c\": {}}, \"functions\": {\"f\": {\"function\": \"onnx::If\", \"args\": "
+          "{\"cond\": \"c\", \"then_branch\": "
+          "{\"t\": {\"metadata\": {\"outputs\": [\"z\"]}, \"nodes\": {\"n\": {\"parameters\": {\"z\": {\"function\": "
+          "\"onnx::Abs\", \"args\": {\"X\": \"x\"}}}, \"output_ports\": {\"z\": {\"value\": \"z\"}}}}}}, \"else_branch\": "
+          "{\"e\": {\"metadata\": {\"outputs\": [\"z\"]}, \"nodes\": {\"n\": {\"parameters\": {\"z\": {\"function\": "
+          "\"onnx::Neg\", \"args\": {\"X\": \"x\"}}}, \"output_ports\": {\"z\": {\"value\": \"z\"}}}}}}}}}, "
+          "\"output_ports\": {\"y\": {\"value\": \"f\"}}}}}}}}}, "
+          "\"output_ports\": {\"y\": {\"value\": \"l[1].shape\"}}"),
+     1, NAN, "y [0, 2]"},
     /* A branch, and a body, that list a value twice. */
     {NODE("\"parameters\": {\"x\": {\"value\": [1.0, 2.0]}, \"f\": {\"function\": \"onnx::If\", \"args\": {\"cond\": true, "
           "\"then_branch\": {\"b\": {\"metadata\": {\"outputs\": [\"s\", \"n.s\", \"s\"]}, \"nodes\": {\"n\": {\"output_ports\": "

@@ -90,6 +90,9 @@ static bool begin(struct target *target, const struct call_types *call, bool pro
                                         .attribute_value = read_attribute_value,
                                         .context = call};
     memcpy(inference->bodies, call->bodies, sizeof inference->bodies);
+    for (i = 0; promised && i < MDF_STATIC_BODIES; i++) {
+        inference->bodies[i].yields = call->bodies[i].promised;
+    }
     return true;
 }
 
@@ -133,6 +136,11 @@ static bool has_promise(const struct target *target, const struct call_types *ca
 {
     size_t i;
 
+    for (i = 0; i < call->n_bodies; i++) {
+        if (call->bodies[i].promised != NULL) {
+            return true;
+        }
+    }
     for (i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] != MDF_NO_OPERAND && unit_has_promise(target->unit, call->inputs[i])) {
             return true;

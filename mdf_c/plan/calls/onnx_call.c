@@ -353,7 +353,8 @@ static bool add_body(struct call_builder *builder, const struct graph_attribute 
         return false;
     }
     if (builder->bodies.n < MDF_STATIC_BODIES) {
-        builder->static_bodies[builder->bodies.n] = (struct mdf_static_body){NULL, 0, result.types, result.code->n_yields};
+        builder->static_bodies[builder->bodies.n] =
+            (struct mdf_static_body){.yields = result.types, .promised = result.hints, .n_yields = result.code->n_yields};
     }
     builder->n_outputs = result.n_yields;
     builder->is_inferred = builder->is_inferred || result.is_inferred;
