@@ -1,4 +1,4 @@
-/* lower_finish.c - memory for it all. See lowering.h. */
+/* lower_finish.c - the last passes, and memory for it all. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/loop_plan.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -94,6 +94,51 @@ static bool connect_calls(struct lowering *lowering, const struct mdf_lowered_re
     return done;
 }
 
+/* The last op of a region behind number `at`, a PUT, that reads what an array was before it, or before those whose results it
+ * puts into; `at` itself where there is none. */
+static size_t last_reader(const struct mdf_lowered_region *region, size_t at)
+{
+    mdf_lowered_id array = region->ops[at].in[0];
+    size_t last = at, maker, i;
+
+    for (;;) {
+        for (i = region->n_ops; i-- > last + 1 && !mdf_lowered_reads(&region->ops[i], array);) {
+        }
+        last = i > last ? i : last;
+        maker = mdf_lowered_find_maker(region, array);
+        if (maker == SIZE_MAX || region->ops[maker].code != MDF_LOWERED_PUT) {
+            return last;
+        }
+        array = region->ops[maker].in[0];
+    }
+}
+
+/* What is put into an array is put behind what reads the array as it was, where nothing up to there reads it as it is then: so it
+ * may be put where the array lies. */
+static void delay_puts(const struct mdf_lowered_region *region)
+{
+    const struct mdf_lowered_region *inner;
+    size_t at, last, i;
+
+    for (at = region->n_ops; at-- > 0;) {
+        const struct mdf_lowered_op op = region->ops[at];
+
+        for (i = 0; (inner = mdf_lowered_inner(&op, i)) != NULL; i++) {
+            delay_puts(inner);
+        }
+        if (op.code != MDF_LOWERED_PUT) {
+            continue;
+        }
+        last = last_reader(region, at);
+        for (i = at + 1; i <= last && !mdf_lowered_reads(&region->ops[i], op.out); i++) {
+        }
+        if (i > last && last > at) {
+            memmove(&region->ops[at], &region->ops[at + 1], (last - at) * sizeof op);
+            region->ops[last] = op;
+        }
+    }
+}
+
 bool lowering_finish(struct lowering *lowering)
 {
     if (!lowering_carry_elements(lowering) || !lowering_drop_unread(lowering) || !lowering_compute_ahead(lowering) ||
@@ -110,6 +155,7 @@ bool lowering_finish(struct lowering *lowering)
         !lowering_order_functions(lowering) || !lowering_find_concurrent(lowering)) {
         return false;
     }
+    delay_puts(&lowering->lowered->region);
     mdf_lowered_plan_loops(lowering->lowered);
     return lowering_find_routines(lowering) && allocate_values(lowering) && connect_calls(lowering, &lowering->lowered->region);
 }

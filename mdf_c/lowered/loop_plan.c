@@ -477,8 +477,8 @@ static mdf_lowered_id find_ground_of_merge(const struct mdf_lowered *lowered, co
                : MDF_LOWERED_NONE;
 }
 
-/* The value whose elements a value of a region, made by its ops, may take the place of, so that both lie in one memory: what it is
- * put into, what a loop's state begins as, what each of two branches goes on with. NONE: there is none. */
+/* The value whose elements a value of a region, made by its ops, may take the place of, so that both lie in one memory: what it
+ * is put into, what a loop's state begins as, what each of two branches goes on with. NONE: there is none. */
 static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                                   const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
@@ -525,7 +525,8 @@ static bool may_lie_in_state(const struct mdf_lowered *lowered, const struct mdf
     return id == state->parameter && copied_next(loop, state) != state->parameter;
 }
 
-/* What leads from a value of a region to what it lies in is done where that is: `id` is a value that find_ground has found one for. */
+/* What leads from a value of a region to what it lies in is done where that is: `id` is a value that find_ground has found one
+ * for. */
 static void lie_in_ground(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                           const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
@@ -589,7 +590,8 @@ static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
 
-        if (state->storage == MDF_LOWERED_IN_PLACE && (put_of(loop, state->next) != NULL || copied_next(loop, state) != state->next)) {
+        if (state->storage == MDF_LOWERED_IN_PLACE &&
+            (put_of(loop, state->next) != NULL || copied_next(loop, state) != state->next)) {
             lie_in_ground(lowered, loop, &loop->body, copied_next(loop, state));
         }
     }

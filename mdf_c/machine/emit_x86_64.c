@@ -267,7 +267,8 @@ static void emit_concurrent(struct emission *emission, struct mdf_lowered_concur
     }
 }
 
-/* Whether nothing is to be done of what branches merge into: an array that lies where it did, of which nobody asks where that is. */
+/* Whether nothing is to be done of what branches merge into: an array that lies where it did, of which nobody asks where that is.
+ */
 static bool lies_there(const struct emission *emission, mdf_lowered_id out)
 {
     return emission->lowered->values[out].is_in_place && !emission->lives[out].is_looked_at;

@@ -239,6 +239,8 @@ struct machine_operand emission_operand(struct emission *emission, mdf_lowered_i
 /* The register that has the value, which is loaded into `scratch` where it lies in none. */
 uint8_t emission_general(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
 uint8_t emission_real(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
+/* Whether the value lies in that register. */
+bool emission_general_is(const struct emission *emission, mdf_lowered_id id, uint8_t number);
 /* Of whole numbers: the same, where those of 1 and 2 bytes, whose registers have anything above them, are made 4 in `scratch`, with
  * the sign that they have. */
 uint8_t emission_whole_number(struct emission *emission, mdf_lowered_id id, uint8_t scratch);
@@ -317,6 +319,9 @@ void emission_cast_cases(struct emission *emission); /* behind the exits */
 /* --- emit_x86_64_condition.c */
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label);
+/* Sets flags by a condition that is a comparison, or none that holds; false: it is no such. A jump where they say that it holds. */
+bool emission_compare(struct emission *emission, mdf_lowered_id condition, struct machine_test *test);
+void emission_jump_on(struct emission *emission, struct machine_test test, machine_label label);
 void emission_select(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_nan_cases(struct emission *emission); /* behind the exits */
 /* A cast of a deferred condition to a real. */

@@ -271,6 +271,8 @@ static void look_at_step(struct emission *emission, const struct step *step)
         }
     } else if (step->kind == STEP_IF || step->kind == STEP_ELSE || step->kind == STEP_END_IF) {
         look_at_merges(emission, op->of.branches);
+    } else if (step->kind == STEP_OP && op->code == MDF_LOWERED_COPY && emission->lowered->values[op->out].is_in_place) {
+        emission->lives[op->in[0]].is_read = true; /* it lies there */
     } else if (op != NULL && !is_loop) {
         mdf_lowered_visit_reads(op, look_at, emission);
     }

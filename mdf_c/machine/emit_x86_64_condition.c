@@ -61,8 +61,8 @@ static struct machine_test compare_operands(struct emission *emission, const str
     return test;
 }
 
-/* eax becomes 1 or 0; changes rcx. */
-static void make_bool(struct emission *emission, struct machine_test test)
+/* `target` becomes 1 or 0; changes rax and rcx. */
+static void make_bool(struct emission *emission, struct machine_test test, uint8_t target)
 {
     struct assembler *assembler = emission->assembler;
 
@@ -71,24 +71,29 @@ static void make_bool(struct emission *emission, struct machine_test test)
         assemble_set_if(assembler, test.parity == OR_PARITY ? IF_PARITY : IF_NO_PARITY, RCX);
         assemble_general(assembler, test.parity == OR_PARITY ? GENERAL_OR : GENERAL_AND, 4, RAX, in_register(RCX));
     }
-    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, RAX, in_register(RAX));
+    assemble_general(assembler, GENERAL_LOAD_BYTE, 4, target, in_register(RAX));
 }
 
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    make_bool(emission, compare_operands(emission, op));
-    emission_finish(emission, op->out, RAX);
+    uint8_t target = emission_target(emission, op->out, RAX);
+
+    make_bool(emission, compare_operands(emission, op), target);
+    emission_finish(emission, op->out, target);
 }
 
-static void jump_on(struct emission *emission, struct machine_test test, bool when, machine_label label)
+static struct machine_test opposite_of(struct machine_test test)
+{
+    test.condition ^= 1;
+    test.parity = test.parity == AND_NO_PARITY ? OR_PARITY : test.parity == OR_PARITY ? AND_NO_PARITY : PARITY_ANY;
+    return test;
+}
+
+void emission_jump_on(struct emission *emission, struct machine_test test, machine_label label)
 {
     struct assembler *assembler = emission->assembler;
     machine_label past;
 
-    if (!when) {
-        test.condition ^= 1;
-        test.parity = test.parity == AND_NO_PARITY ? OR_PARITY : test.parity == OR_PARITY ? AND_NO_PARITY : PARITY_ANY;
-    }
     if (test.parity == AND_NO_PARITY) {
         past = new_label(assembler);
         assemble_jump_if(assembler, IF_PARITY, past);
@@ -102,8 +107,21 @@ static void jump_on(struct emission *emission, struct machine_test test, bool wh
     }
 }
 
+bool emission_compare(struct emission *emission, mdf_lowered_id condition, struct machine_test *test)
+{
+    const struct mdf_lowered_op *op = emission_deferred(emission, condition);
+    bool found = op != NULL &&
+                 (op->code == MDF_LOWERED_NOT ? emission_compare(emission, op->in[0], test) : emission_is_comparison(op->code));
+
+    if (found) {
+        *test = op->code == MDF_LOWERED_NOT ? opposite_of(*test) : compare_operands(emission, op);
+    }
+    return found;
+}
+
 void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label)
 {
+    struct machine_test test;
     const struct mdf_lowered_op *op = emission_deferred(emission, condition);
     struct assembler *assembler = emission->assembler;
     machine_label past;
@@ -126,7 +144,8 @@ void emission_jump(struct emission *emission, mdf_lowered_id condition, bool whe
             bind_label(assembler, past);
         }
     } else {
-        jump_on(emission, compare_operands(emission, op), when, label);
+        test = compare_operands(emission, op);
+        emission_jump_on(emission, when ? test : opposite_of(test), label);
     }
 }
 
@@ -173,7 +192,7 @@ static void make_mask(struct emission *emission, mdf_lowered_id condition, unsig
         return;
     }
     if (op != NULL) {
-        make_bool(emission, compare_operands(emission, op));
+        make_bool(emission, compare_operands(emission, op), RAX);
     } else {
         emission_load_general(emission, condition, RAX);
     }
@@ -276,7 +295,7 @@ static void select_extreme(struct emission *emission, const struct mdf_lowered_o
 /* Whether a choice is that of a loop's state which begins anew, from a constant, once it has come somewhere. */
 static bool is_reset(const struct emission *emission, const struct mdf_lowered_op *op)
 {
-    const struct mdf_lowered_op *test = emission_deferred(emission, op->in[0]);
+    const struct mdf_lowered_op *test = emission_maker(emission, op->in[0]);
     bool then = emission_is_constant(emission, op->in[1]), otherwise = emission_is_constant(emission, op->in[2]);
     mdf_lowered_id kept = op->in[then ? 2 : 1];
 
@@ -379,14 +398,12 @@ static struct machine_test test_condition(struct emission *emission, mdf_lowered
 static void select_whole(struct emission *emission, const struct mdf_lowered_op *op)
 {
     struct machine_test test = test_condition(emission, op->in[0]);
-    mdf_lowered_id then = op->in[1], otherwise = op->in[2];
     uint8_t number, target = emission_target(emission, op->out, RDX);
+    bool is_then_there = test.parity == PARITY_ANY && target != RDX && emission_general_is(emission, op->in[1], target);
+    bool turns = test.parity == AND_NO_PARITY || is_then_there; /* not equal, or unordered: the other one */
+    mdf_lowered_id then = op->in[turns ? 2 : 1], otherwise = op->in[turns ? 1 : 2];
 
-    if (test.parity == AND_NO_PARITY) { /* not equal, or unordered: the other one */
-        test = (struct machine_test){IF_NOT_EQUAL, OR_PARITY};
-        then = op->in[2];
-        otherwise = op->in[1];
-    }
+    test = turns ? opposite_of(test) : test;
     number = emission_general(emission, then, RCX);
     target = number == target ? RDX : target;
     emission_load_general(emission, otherwise, target);
@@ -403,9 +420,9 @@ void emission_select(struct emission *emission, const struct mdf_lowered_op *op)
 
     if (mdf_dtype_is_real(op->dtype) && find_extreme(emission, op, &extreme)) {
         select_extreme(emission, op, extreme);
-    } else if (is_accepted_late(emission, op)) {
+    } else if (is_accepted_late(emission, op) || (!mdf_dtype_is_real(op->dtype) && is_reset(emission, op))) {
         select_by_jump(emission, op);
-    } else if (mdf_dtype_is_real(op->dtype) && is_reset(emission, op)) {
+    } else if (is_reset(emission, op)) {
         select_reset(emission, op);
     } else if (mdf_dtype_is_real(op->dtype) && (is_zero(emission, op->in[1]) || is_zero(emission, op->in[2]))) {
         select_or_zero(emission, op);

@@ -155,7 +155,9 @@ static void divide_by_power(struct emission *emission, const struct mdf_lowered_
         return;
     }
     if (!rounds_down) { /* of negative ones, rounded up */
-        assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, 63);
+        if (n_bits > 1) {
+            assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, 63);
+        }
         assemble_shift(assembler, SHIFT_RIGHT, 8, RDX, (uint8_t)(64 - n_bits));
         assemble_general(assembler, GENERAL_ADD, 8, RDX, in_register(RCX));
     }

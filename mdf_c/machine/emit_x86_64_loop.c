@@ -205,7 +205,8 @@ static void skip_without_runs(struct emission *emission, const struct loop_plan 
     struct assembler *assembler = emission->assembler;
     uint8_t number;
 
-    if (plan->loop->condition != MDF_LOWERED_NONE) {
+    if (plan->loop->condition != MDF_LOWERED_NONE &&
+        (!emission_is_constant(emission, plan->loop->condition) || emission_constant(emission, plan->loop->condition) == 0)) {
         emission_jump(emission, plan->loop->condition, false, end);
     }
     if (plan->bound != MDF_LOWERED_NONE) {
@@ -611,11 +612,28 @@ static bool asks_of_states(const struct emission *emission, mdf_lowered_id condi
     return op != NULL && i < op->n_in;
 }
 
-/* Flags last no longer than until states go on: where the last run is done, they do so in a place of their own. */
+/* Whether nothing but moves stands between the end of a run and the next one: they leave flags as they are. */
+static bool only_moves(const struct loop_plan *plan)
+{
+    const struct mdf_lowered_loop *loop = plan->loop;
+
+    return !plan->counts && loop->n_rows == 0 && loop->n_stacks == 0 && loop->block_runs == 0 && loop->concurrent == NULL;
+}
+
+/* Flags last until states go on, where these are only moved; else, where the last run is done, they do so in a place of their
+ * own.
+ */
 static void end_loop_early(struct emission *emission, const struct loop_plan *plan, const machine_label *labels)
 {
     machine_label leave = new_label(emission->assembler);
+    struct machine_test test;
 
+    if (only_moves(plan) && emission_compare(emission, plan->next_condition, &test)) {
+        end_run(emission, plan);
+        emission_jump_on(emission, test, labels[0]);
+        bind_label(emission->assembler, labels[1]);
+        return;
+    }
     emission_jump(emission, plan->next_condition, false, leave);
     end_run(emission, plan);
     if (plan->is_bounded) {

@@ -98,6 +98,11 @@ uint8_t emission_general(struct emission *emission, mdf_lowered_id id, uint8_t s
     return scratch;
 }
 
+bool emission_general_is(const struct emission *emission, mdf_lowered_id id, uint8_t number)
+{
+    return !emission_is_constant(emission, id) && place_of(emission, id)->number == number;
+}
+
 void emission_load_whole_number(struct emission *emission, mdf_lowered_id id, uint8_t number)
 {
     bool is_signed = machine_is_signed(emission->lowered->values[id].form.dtype);

@@ -146,8 +146,7 @@ Test(loop_plan, branches)
             stack(&looped, add(&looped, looped.state, looped.other));
         }
         expect(&looped,
-               kind == PUT_BEHIND ? build_put(build, looped.body, merged, one, index)
-                                  : build_copy(build, looped.body, merged),
+               kind == PUT_BEHIND ? build_put(build, looped.body, merged, one, index) : build_copy(build, looped.body, merged),
                kind <= PUT_BEHIND ? MDF_LOWERED_IN_PLACE : MDF_LOWERED_TWO_BUFFERS, names[kind]);
     }
 }

@@ -1,12 +1,9 @@
 /* lower_chosen_puts.c - conditions on what is put into a state.
  *
- * An If in a loop's body of which a side puts elements into a state that the other one hands on as it is, or puts others into:
- * what is put, and where, is what the If leaves, and it is put behind it. So the state is no array of either side, which would be
- * copied in each run, but is written where it lies. See lowering.h.
- *
- * Of a side with fewer puts the last one is done again, which changes nothing; where it has none, the first element is put where
- * it lies. Where(condition, ScatterElements(state, ...), state) is the same: each element that is put is chosen, it or what lies
- * there. */
+ * An If in a loop's body of which a side puts elements into a state that the other one hands on as it is, at places that hang on
+ * neither side: what is put, or what lies there, is what the If leaves, and it is put behind it, so that lanes which differ in
+ * what the condition says put elements at one place. Where(condition, ScatterElements(state, ...), state) is the same. See
+ * lowering.h. Other branches put where the state lies (loop_plan.h). */
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/machine/emit.h"
@@ -99,24 +96,18 @@ static bool leads_to_state(const struct lowering *lowering, mdf_lowered_id id)
 /* Put number `i` of a side, in order. */
 static const struct mdf_lowered_op *put_at(const struct put_chain *chain, size_t i)
 {
-    return chain->n == 0 ? NULL : chain->puts[i < chain->n ? chain->n - 1 - i : 0];
+    return chain->puts[chain->n - 1 - i];
 }
 
-/* Put number `i` of both sides together. */
-static const struct mdf_lowered_op *any_put(const struct put_chain sides[2], size_t i)
-{
-    return i < sides[0].n ? sides[0].puts[i] : sides[1].puts[i - sides[0].n];
-}
-
-/* The form that operand number `k` of all puts has, but for constants, which can be had in any. NULL: there is none. */
-static const struct mdf_value *find_form(const struct lowering *lowering, const struct put_chain sides[2], size_t k)
+/* The form of what all puts of a side put, but for constants, which can be had in any. NULL: there is none. */
+static const struct mdf_value *find_form(const struct lowering *lowering, const struct put_chain *side)
 {
     const struct mdf_value *form = NULL;
     bool is_fixed = false;
     size_t i;
 
-    for (i = 0; i < sides[0].n + sides[1].n; i++) {
-        mdf_lowered_id id = any_put(sides, i)->in[k];
+    for (i = 0; i < side->n; i++) {
+        mdf_lowered_id id = side->puts[i]->in[1];
         const struct mdf_value *own = lowering_example(lowering, id);
 
         if (lowering_is_constant(lowering, id)) {
@@ -131,23 +122,6 @@ static const struct mdf_value *find_form(const struct lowering *lowering, const 
     return form;
 }
 
-/* Whether all puts differ in nothing but what they put, and where. */
-static bool are_alike(const struct lowering *lowering, const struct put_chain sides[2])
-{
-    const struct mdf_lowered_op *like = any_put(sides, 0);
-    size_t i;
-
-    for (i = 1; i < sides[0].n + sides[1].n; i++) {
-        const struct mdf_lowered_op *put = any_put(sides, i);
-
-        if (put->dtype != like->dtype || put->of.put->steps[0] != like->of.put->steps[0] ||
-            put->of.put->limits[0] != like->of.put->limits[0]) {
-            return false;
-        }
-    }
-    return find_form(lowering, sides, 1) != NULL && find_form(lowering, sides, 2) != NULL;
-}
-
 /* A constant of that form, with the element at `data`. */
 static mdf_lowered_id add_constant(struct lowering *lowering, const struct mdf_value *form, const void *data)
 {
@@ -156,25 +130,6 @@ static mdf_lowered_id add_constant(struct lowering *lowering, const struct mdf_v
     mdf_value_borrow_tensor(lowering->memory, &value, (mdf_dtype)form->dtype, (enum mdf_strength)form->strength, form->rank,
                             mdf_value_shape(form), data);
     return lowering_add_constant(lowering, &value, false);
-}
-
-/* The first element of an array, and where it is, as operands of a put. */
-static bool find_first(struct lowering *lowering, mdf_lowered_id array, const struct mdf_value *const forms[],
-                       mdf_lowered_id operands[])
-{
-    static const int64_t zero = 0;
-    const struct mdf_nest_view view = {.id = array, .at = MDF_NEST_NONE};
-    struct nest_draft *draft = draft_new(lowering);
-    mdf_lowered_id first;
-
-    if (draft == NULL) {
-        return false;
-    }
-    first =
-        lowering_add_computed_nest(lowering, draft, draft_load_elements(lowering, draft, &view, 0, NULL, NULL), 1, 0, NULL, NULL);
-    operands[1] = first == MDF_LOWERED_NONE ? first : lowering_convert(lowering, first, forms[1]);
-    operands[2] = add_constant(lowering, forms[2], &zero);
-    return operands[1] != MDF_LOWERED_NONE && operands[2] != MDF_LOWERED_NONE;
 }
 
 static bool is_of_chain(const struct put_chain *chain, const struct mdf_lowered_op *op)
@@ -273,63 +228,37 @@ static bool has_fixed_place(const struct lowering *lowering, const struct put_ch
     return lowering_find_range(lowering, put->in[2], &range) && range.low >= 0 && range.high < put->of.put->limits[0];
 }
 
-/* The puts of the only side that has any, at places that hang on neither side: elsewhere than there nothing is put. *taken: they
- * are such. */
-static bool choose_elements(struct lowering *lowering, struct mdf_lowered_if *branches, const struct put_chain sides[2],
-                            struct chosen_puts *chosen, bool *taken)
+/* Whether all puts of a side are of such places, and of one form. */
+static bool has_fixed_places(const struct lowering *lowering, const struct put_chain *side)
 {
-    const struct mdf_value *form = find_form(lowering, sides, 1);
-    const struct put_chain *side = &sides[sides[0].n == 0];
     size_t i;
 
-    *taken = sides[0].n == 0 || sides[1].n == 0;
-    for (i = 0; i < side->n && *taken; i++) {
-        *taken = has_fixed_place(lowering, side, side->puts[i]);
+    for (i = 0; i < side->n && has_fixed_place(lowering, side, side->puts[i]); i++) {
     }
-    for (i = 0; i < side->n && *taken; i++) {
+    return i == side->n && find_form(lowering, side) != NULL;
+}
+
+/* The puts of a side; what the other side puts lies there. */
+static bool choose_elements(struct lowering *lowering, struct mdf_lowered_if *branches, const struct put_chain *side,
+                            bool is_then, struct chosen_puts *chosen)
+{
+    const struct mdf_value *form = find_form(lowering, side);
+    size_t i;
+
+    for (i = 0; i < side->n; i++) {
         const struct mdf_lowered_op *put = put_at(side, i);
         mdf_lowered_id old = find_old(lowering, side->base, put);
 
         old = old == MDF_LOWERED_NONE ? old : lowering_convert(lowering, old, form);
         chosen->puts[i] = *put;
-        chosen->puts[i].in[1] = old == MDF_LOWERED_NONE ? old
-                                                        : choose(lowering, branches, form, side == sides ? put->in[1] : old,
-                                                                 side == sides ? old : put->in[1]);
+        chosen->puts[i].in[1] = old == MDF_LOWERED_NONE
+                                    ? old
+                                    : choose(lowering, branches, form, is_then ? put->in[1] : old, is_then ? old : put->in[1]);
         if (chosen->puts[i].in[1] == MDF_LOWERED_NONE) {
             return false;
         }
     }
-    chosen->n = *taken ? side->n : 0;
-    return true;
-}
-
-static bool choose_operands(struct lowering *lowering, struct mdf_lowered_if *branches, const struct put_chain sides[2],
-                            struct chosen_puts *chosen)
-{
-    const struct mdf_value *forms[3] = {NULL, find_form(lowering, sides, 1), find_form(lowering, sides, 2)};
-    mdf_lowered_id first[3] = {0};
-    bool taken;
-    size_t i, k;
-
-    if (!choose_elements(lowering, branches, sides, chosen, &taken) || taken) {
-        return taken && chosen->n > 0;
-    }
-    if ((sides[0].n == 0 || sides[1].n == 0) && !find_first(lowering, sides[0].base, forms, first)) {
-        return false;
-    }
-    for (i = 0; i < sides[0].n || i < sides[1].n; i++) {
-        const struct mdf_lowered_op *then = put_at(&sides[0], i), *otherwise = put_at(&sides[1], i);
-
-        chosen->puts[i] = *any_put(sides, 0);
-        for (k = 1; k < 3; k++) {
-            chosen->puts[i].in[k] = choose(lowering, branches, forms[k], then == NULL ? first[k] : then->in[k],
-                                           otherwise == NULL ? first[k] : otherwise->in[k]);
-            if (chosen->puts[i].in[k] == MDF_LOWERED_NONE) {
-                return false;
-            }
-        }
-    }
-    chosen->n = i;
+    chosen->n = side->n;
     return true;
 }
 
@@ -337,7 +266,7 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
                           size_t n_yields, size_t yield, struct chosen_puts *chosen)
 {
     struct mdf_lowered_region *regions[] = {&branches->then, &branches->otherwise};
-    struct put_chain sides[2];
+    struct put_chain sides[2], *side;
     size_t i;
 
     *chosen = (struct chosen_puts){.n = 0};
@@ -346,18 +275,18 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
             return true;
         }
     }
-    if (sides[0].n + sides[1].n == 0 || sides[0].base != sides[1].base || !leads_to_state(lowering, sides[0].base) ||
+    side = &sides[sides[0].n == 0];
+    if ((sides[0].n == 0) == (sides[1].n == 0) || sides[0].base != sides[1].base || !leads_to_state(lowering, side->base) ||
         !mdf_value_has_form_of(lowering_example(lowering, yields[0][yield]), lowering_example(lowering, yields[1][yield])) ||
-        !are_alike(lowering, sides)) {
+        !has_fixed_places(lowering, side)) {
         return true;
     }
-    chosen->base = sides[0].base;
+    chosen->base = side->base;
     chosen->example = lowering_example(lowering, yields[0][yield]);
-    if (!choose_operands(lowering, branches, sides, chosen)) {
+    if (!choose_elements(lowering, branches, side, side == sides, chosen)) {
         return false;
     }
-    remove_puts(&sides[0]);
-    remove_puts(&sides[1]);
+    remove_puts(side);
     return true;
 }
 
