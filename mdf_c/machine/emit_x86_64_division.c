@@ -145,11 +145,7 @@ static void divide_by_power(struct emission *emission, const struct mdf_lowered_
     bool rounds_down = floors(op) || is_natural(emission, op->in[0]);
 
     assemble_move(assembler, RDX, RCX);
-    if (rounds_down && wants_remainder(op) && n_bits < 32) { /* the low bits */
-        assemble_with_number(assembler, NUMBER_AND, 4, in_register(RDX), (int32_t)((UINT32_C(1) << n_bits) - 1));
-        return;
-    }
-    if (rounds_down && wants_remainder(op)) {
+    if (rounds_down && wants_remainder(op)) { /* the low bits */
         assemble_shift(assembler, SHIFT_LEFT, 8, RDX, (uint8_t)(64 - n_bits));
         assemble_shift(assembler, SHIFT_RIGHT, 8, RDX, (uint8_t)(64 - n_bits));
         return;
@@ -185,6 +181,14 @@ static void divide_by_constant(struct emission *emission, const struct mdf_lower
     uint64_t d = divisor < 0 ? 0 - (uint64_t)divisor : (uint64_t)divisor;
     uint8_t n_bits = power_of_two(d);
 
+    if (n_bits > 0 && n_bits < 31 && wants_remainder(op) && (floors(op) || is_natural(emission, op->in[0]))) { /* the low bits */
+        uint8_t target = emission_target(emission, op->out, RDX);
+
+        emission_load_whole_number(emission, op->in[0], target);
+        assemble_with_number(emission->assembler, NUMBER_AND, 4, in_register(target), (int32_t)(d - 1));
+        emission_finish(emission, op->out, target);
+        return;
+    }
     load_wide(emission, op, op->in[0], RCX);
     if (n_bits > 0) {
         divide_by_power(emission, op, n_bits);

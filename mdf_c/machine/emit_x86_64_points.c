@@ -555,6 +555,35 @@ struct point {
 
 static void load_whole(const struct point *point, uint8_t number, size_t n_waiting);
 
+/* Whether a step loads a whole number of 8 bytes that is no element of an array. */
+static bool loads_number(const struct point *point, const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_LOAD && step->dtype == MDF_DTYPE_INT64 && step->view.at == MDF_NEST_NONE &&
+           point->emission->lowered->values[step->view.id].is_scalar;
+}
+
+/* Of what a step makes, looked at so many steps back. */
+static struct range range_of_step(const struct point *point, uint8_t number, size_t n_steps)
+{
+    const struct mdf_nest_step *step = &point->nest->steps[number];
+    struct range a, b;
+
+    if (loads_number(point, step)) {
+        return range_of_index(point->emission, step->view.id);
+    }
+    if (step->kind == MDF_NEST_LOAD) {
+        return mdf_nest_loads_its_index(point->emission->lowered, step) ? (struct range){0, step->view.at_limit - 1} : unknown;
+    }
+    if (step->n_in != 2 || n_steps == 0) {
+        return unknown;
+    }
+    a = range_of_step(point, step->in[0], n_steps - 1);
+    b = range_of_step(point, step->in[1], n_steps - 1);
+    return step->code == MDF_LOWERED_ADD        ? range_of_sum(a, b)
+           : step->code == MDF_LOWERED_MULTIPLY ? range_of_product(a, b)
+                                                : unknown;
+}
+
 /* The register that has the number, from 0 on, that a view is at. */
 static uint8_t find_at(const struct point *point, const struct mdf_nest_view *view, size_t n_waiting)
 {
@@ -564,7 +593,7 @@ static uint8_t find_at(const struct point *point, const struct mdf_nest_view *vi
         return find_number(point->emission, index->view.id, view->at_limit);
     }
     load_whole(point, view->at, n_waiting);
-    check_index(point->emission, view->at_limit, unknown);
+    check_index(point->emission, view->at_limit, range_of_step(point, view->at, MOST_STEPS_BACK));
     return RAX;
 }
 
@@ -583,6 +612,32 @@ static struct machine_operand find_element(const struct point *point, const stru
     return element_at(emission, emission_array_base(emission, view->id, RDX), number, view->at_stride * size, view->first * size);
 }
 
+/* rax += (-=, *=) what a step loads, of loads_number; changes rdx. */
+static void combine_with_number(const struct point *point, unsigned code, const struct mdf_nest_step *load)
+{
+    static const unsigned generals[] = {[MDF_LOWERED_ADD] = GENERAL_ADD,
+                                        [MDF_LOWERED_SUBTRACT] = GENERAL_SUBTRACT,
+                                        [MDF_LOWERED_MULTIPLY] = GENERAL_MULTIPLY};
+    struct assembler *assembler = point->emission->assembler;
+    uint8_t n_bits = 0;
+    int32_t number;
+
+    if (!emission_small_constant(point->emission, load->view.id, &number)) {
+        assemble_general(assembler, generals[code], 8, RAX, in_register(emission_general(point->emission, load->view.id, RDX)));
+        return;
+    }
+    while (n_bits < 31 && INT32_C(1) << n_bits < number) {
+        n_bits++;
+    }
+    if (code != MDF_LOWERED_MULTIPLY) {
+        assemble_with_number(assembler, code == MDF_LOWERED_ADD ? NUMBER_ADD : NUMBER_SUBTRACT, 8, in_register(RAX), number);
+    } else if (n_bits > 0 && n_bits < 31 && INT32_C(1) << n_bits == number) {
+        assemble_shift(assembler, SHIFT_LEFT, 8, RAX, n_bits);
+    } else {
+        assemble_multiply_by(assembler, 8, RAX, in_register(RAX), number);
+    }
+}
+
 /* rax = the whole number that a step makes, while so many wait where operands of calls are told else; changes rdx. */
 static void load_whole(const struct point *point, uint8_t number, size_t n_waiting)
 {
@@ -594,8 +649,13 @@ static void load_whole(const struct point *point, uint8_t number, size_t n_waiti
         emission_load_general(emission, step->view.id, RAX);
     } else if (point->held[number] != MDF_LOWERED_NONE) {
         emission_load_general(emission, point->held[number], RAX);
+    } else if (step->kind == MDF_NEST_LOAD && mdf_nest_loads_its_index(emission->lowered, step)) {
+        assemble_move(assembler, RAX, find_at(point, &step->view, n_waiting));
     } else if (step->kind == MDF_NEST_LOAD) {
         assemble_load(assembler, (unsigned)mdf_dtype_size((mdf_dtype)step->dtype), RAX, find_element(point, step, n_waiting));
+    } else if (step->n_in == 2 && loads_number(point, &point->nest->steps[step->in[1]])) {
+        load_whole(point, step->in[0], n_waiting);
+        combine_with_number(point, step->code, &point->nest->steps[step->in[1]]);
     } else if (step->code == MDF_LOWERED_CAST) {
         load_whole(point, step->in[0], n_waiting);
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));

@@ -82,6 +82,7 @@ Test(machine_dumps, elements_of_rows)
 
     cr_expect(strstr(cli_call("mdf-run %s -n 4 --dump lowered", model)->output, "by 1 of 12") != NULL ||
               !mdf_machine_has_vectors(MDF_DTYPE_INT64));
+    cr_expect(strstr(cli_call("mdf-run %s --dump c", model)->output, ", 12, &beyond)]") != NULL);
     expect_plain(model);
     snprintf(path, sizeof path, "%s/inputs.json", cli_folder);
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++) {

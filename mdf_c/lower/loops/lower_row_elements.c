@@ -145,5 +145,5 @@ static bool look_at_loop(struct lowering *lowering, struct mdf_lowered_region *r
 
 bool lowering_take_row_elements(struct lowering *lowering)
 {
-    return lowering->is_for_source || lowering_for_loops(lowering, &lowering->lowered->region, look_at_loop);
+    return lowering_for_loops(lowering, &lowering->lowered->region, look_at_loop);
 }
