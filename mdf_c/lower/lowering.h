@@ -527,6 +527,9 @@ bool lowering_cut_rows(struct lowering *lowering);
 /* --- lower_beside.c: numbers that one function makes, one behind the other. */
 bool lowering_order_functions(struct lowering *lowering);
 
+/* --- loops/lower_foreseen.c: what hangs on whether a state begins anew, in branches. */
+bool lowering_branch_foreseen(struct lowering *lowering);
+
 /* --- lower_columns.c: states that grow whose short rows nests fold lie by columns, too. */
 bool lowering_add_columns(struct lowering *lowering);
 

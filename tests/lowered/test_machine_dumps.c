@@ -71,6 +71,21 @@ Test(machine_dumps, places_of_two_indices)
     expect_plain("tests/data/dumps/boxes.yaml");
 }
 
+/* What hangs on whether a state begins anew, or stays, is done in branches, in C too. */
+Test(machine_dumps, states_that_begin_anew)
+{
+    const char *model = "tests/data/dumps/refractory.yaml",
+               *at = cli_call("mdf-run %s -n 4 --dump lowered | sed '/^a loop/,$d;1,/^loop/d'", model)->output;
+    size_t n = 0;
+
+    for (; (at = strstr(at, "\n  if v")) != NULL; at++) {
+        n++;
+    }
+    cr_expect_eq(n, 3, "%zu", n);
+    cr_expect(strstr(cli_call("mdf-run %s -n 4 --dump c", model)->output, "if (spikes") != NULL);
+    expect_plain(model);
+}
+
 /* An element of a row of a table is loaded from the table; past the end it is the error that it is, also once there is code. */
 Test(machine_dumps, elements_of_rows)
 {

@@ -83,9 +83,9 @@ def _put(scope, depth):
 def _compute(scope, depth):
     type = scope.rng.choice([v.type for v in scope.numbers])
     x, y, r = scope.number(type), scope.number(type), scope.rng.random()
-    if type == "bool":
+    if type == "bool" and r < 0.6:
         _keep(scope, scope.truth())
-    elif r < 0.2:
+    elif type == "bool" or r < 0.2:
         kinds = ["int64", "float32", "float64"] if type == "bool" else ["int64", "float64"]
         to = scope.rng.choice([t for t in kinds if t != type])
         bounded = scope.call("Clip", [x, scope.constant(type, 0), scope.constant(type, 9)], type) if "float" in type else x
@@ -110,6 +110,29 @@ def _choose(scope, depth):
     x = scope.numbers[k]
     other = scope.graph.constant(x.type, []) if r < 0.5 else scope.number(x.type)
     scope.numbers[k] = scope.call("Where", [truth, *((x, other) if scope.rng.random() < 0.5 else (other, x))], x.type)
+
+
+def _begin_anew(scope, depth):
+    """A number that begins anew once it has come somewhere, or stays while another one says so, and what else hangs on that: counts, truths that are turned, other numbers."""
+    rng = scope.rng
+    found = [k for k, v in enumerate(scope.numbers) if v.type not in ("bool", "uint8")]
+    if not found:
+        return
+    k = rng.choice(found)
+    x, tested = scope.numbers[k], scope.numbers[rng.choice(found)] if rng.random() < 0.3 else scope.numbers[k]
+    truth = scope.call(rng.choice(["Less", "Greater", "GreaterOrEqual", "Equal"]), [tested, scope.graph.constant(tested.type, [])], "bool")
+    other = scope.graph.constant(x.type, []) if rng.random() < 0.7 else scope.call("Add", [scope.call("Mul", [x, scope.number(x.type)], x.type), scope.number(x.type)], x.type)
+    scope.numbers[k] = scope.call("Where", [truth, *((other, x) if rng.random() < 0.6 else (x, other))], x.type)
+    for at, v in enumerate(scope.numbers):
+        r = rng.random()
+        if at == k or r < 0.4:
+            continue
+        if v.type == "bool":
+            scope.numbers[at] = scope.call("Xor", [v, truth] if r < 0.7 else [truth, v], "bool") if r < 0.9 else truth
+        elif r < 0.7:
+            scope.numbers[at] = scope.call(rng.choice(["Add", "Add", "Sub"]), [v, scope.call("Cast", [truth], v.type, to=onnx_file.ELEMENTS[v.type])], v.type)
+        else:
+            scope.numbers[at] = scope.call("Where", [truth, *((v, scope.number(v.type)) if r < 0.85 else (scope.number(v.type), v))], v.type)
 
 
 def _whole_table(scope, depth):
@@ -173,6 +196,8 @@ def _loop(scope, depth, n_runs=None, n_statements=None):
         body.numbers[k] = v
     body.numbers.append(number)
     _run(body, n_statements or rng.choice([1, 2, 4]), depth - 1)
+    if rng.random() < 0.5:
+        _begin_anew(body, depth)
     goes_on = body.truth() if rng.random() < 0.4 else go
     nexts = [body.tables[k] for k in tables] + [body.numbers[k] for k in numbers]
     stacked = rng.sample(body.numbers, rng.choice([0, 0, 1])) if n_statements is None else rng.sample(body.numbers + body.tables, rng.choice([0, 1, 2]))
@@ -187,7 +212,7 @@ def _loop(scope, depth, n_runs=None, n_statements=None):
     return made
 
 
-STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_whole_table]
+STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_begin_anew] * 3 + [_whole_table]
 
 
 def _run(scope, n_statements, depth):
