@@ -638,6 +638,13 @@ static void combine_with_number(const struct point *point, unsigned code, const 
     }
 }
 
+/* Whether a step loads an index, which is a number: rdx stays as it is meanwhile. */
+static bool loads_index_of_number(const struct point *point, const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_LOAD && mdf_nest_loads_its_index(point->emission->lowered, step) &&
+           loads_number(point, &point->nest->steps[step->view.at]);
+}
+
 /* rax = the whole number that a step makes, while so many wait where operands of calls are told else; changes rdx. */
 static void load_whole(const struct point *point, uint8_t number, size_t n_waiting)
 {
@@ -661,10 +668,16 @@ static void load_whole(const struct point *point, uint8_t number, size_t n_waiti
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));
     } else {
         size_t first = waiting_operand(step, point->n_waiting);
-        struct machine_operand place = in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * n_waiting));
+        bool is_kept = loads_index_of_number(point, &point->nest->steps[step->in[1 - first]]);
+        struct machine_operand place =
+            is_kept ? in_register(RDX) : in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * n_waiting));
 
         load_whole(point, step->in[first], n_waiting);
-        assemble_store(assembler, 8, RAX, place);
+        if (is_kept) {
+            assemble_move(assembler, RDX, RAX);
+        } else {
+            assemble_store(assembler, 8, RAX, place);
+        }
         load_whole(point, step->in[1 - first], n_waiting + 1);
         assemble_general(assembler,
                          step->code == MDF_LOWERED_ADD        ? GENERAL_ADD
