@@ -99,36 +99,6 @@ Test(dumps, a_scan_along_the_last_axis)
     cr_expect(strstr(outcome->output, "step by step") == NULL, "%s", outcome->output);
 }
 
-/* A model gives the same by the plain way and lowered, and, where it has a form there, in C. */
-static void expect_same_ways(const char *model, bool is_compiled)
-{
-    static const char *const ways[] = {"", "--compile"};
-    static char expected[CLI_TEXT_SIZE];
-    const struct cli_outcome *outcome = cli_call("mdf-run %s -n 3 --typed --trace --plain", model);
-    size_t i;
-
-    cr_assert(outcome->exit_status == 0, "%s", outcome->errors);
-    strcpy(expected, outcome->output);
-    for (i = 0; i < 1u + is_compiled; i++) {
-        outcome = cli_call("mdf-run %s -n 3 --typed --trace %s", model, ways[i]);
-        cr_expect_str_eq(outcome->output, expected, "%s %s: %s", model, ways[i], outcome->errors);
-    }
-}
-
-/* The lowered form of a model's evaluation, without those of its loops by themselves behind it. */
-static const char *dump_whole(const char *arguments)
-{
-    static char text[CLI_TEXT_SIZE];
-    char *end;
-
-    strcpy(text, cli_call("mdf-run %s --dump lowered", arguments)->output);
-    end = strstr(text, "\na loop, node");
-    if (end != NULL) {
-        *end = '\0';
-    }
-    return text;
-}
-
 /* Items along another axis than the first are read where they lie, without a copy that has them in front. */
 Test(dumps, items_along_other_axes)
 {

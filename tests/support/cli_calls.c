@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,4 +70,32 @@ struct cli_outcome *cli_call(const char *arguments, ...)
     cli_read_file(cli_in_folder("out"), outcome.output);
     cli_read_file(cli_in_folder("err"), outcome.errors);
     return &outcome;
+}
+
+void expect_same_ways(const char *model, bool is_compiled)
+{
+    static const char *const ways[] = {"", "--compile"};
+    static char expected[CLI_TEXT_SIZE];
+    const struct cli_outcome *outcome = cli_call("mdf-run %s -n 3 --typed --trace --plain", model);
+    size_t i;
+
+    cr_assert(outcome->exit_status == 0, "%s", outcome->errors);
+    strcpy(expected, outcome->output);
+    for (i = 0; i < 1u + is_compiled; i++) {
+        outcome = cli_call("mdf-run %s -n 3 --typed --trace %s", model, ways[i]);
+        cr_expect_str_eq(outcome->output, expected, "%s %s: %s", model, ways[i], outcome->errors);
+    }
+}
+
+const char *dump_whole(const char *arguments)
+{
+    static char text[CLI_TEXT_SIZE];
+    char *end;
+
+    strcpy(text, cli_call("mdf-run %s --dump lowered", arguments)->output);
+    end = strstr(text, "\na loop, node");
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return text;
 }

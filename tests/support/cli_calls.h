@@ -2,6 +2,8 @@
 #ifndef MDF_TESTS_CLI_CALLS_H
 #define MDF_TESTS_CLI_CALLS_H
 
+#include <stdbool.h>
+
 enum { CLI_TEXT_SIZE = 1 << 14, CLI_PATH_SIZE = 256 };
 
 /* What one call did. */
@@ -22,5 +24,11 @@ void cli_write_file(const char *path, const char *text);
 
 /* Calls a program: its name and arguments, quoted for the shell, as printf takes them. */
 __attribute__((format(printf, 1, 2))) struct cli_outcome *cli_call(const char *arguments, ...);
+
+/* What the ways of running trace of a model, in three evaluations, is what the plain one does; as C, too, where it has such. */
+void expect_same_ways(const char *model, bool is_compiled);
+/* The lowered form of a model's evaluation, without those of its loops by themselves behind it, until the next one is asked for.
+ */
+const char *dump_whole(const char *arguments);
 
 #endif

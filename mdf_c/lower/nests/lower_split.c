@@ -25,6 +25,7 @@ struct split {
     bool is_second[MOST_SPLIT_STEPS]; /* it belongs to the second nest */
     bool is_handed[MOST_SPLIT_STEPS]; /* the first one makes it, and the second reads it */
     size_t n_second, n_handed, n_elements;
+    bool hands_numbers; /* single ones, else none */
 };
 
 static bool depends_on_second(const struct split *split, const struct mdf_nest_step *step)
@@ -47,7 +48,8 @@ static bool hand(struct split *split, uint8_t number)
     split->is_handed[number] = true;
     split->n_handed++;
     split->n_elements += mdf_nest_count(split->nest, 0, step->level);
-    return mdf_dtype_size((mdf_dtype)step->dtype) >= sizeof(float) && step->level > 0 && split->n_handed <= MOST_HANDED;
+    return mdf_dtype_size((mdf_dtype)step->dtype) >= sizeof(float) && (step->level == 0) == split->hands_numbers &&
+           split->n_handed <= MOST_HANDED;
 }
 
 static bool find_handed(struct split *split)
@@ -179,6 +181,58 @@ static bool find_repeated(struct split *split, size_t fold)
     return n_folded >= LEAST_FOLDED * split->n_elements;
 }
 
+/* Whether a step is made of what lies along the first axis only. */
+static bool is_of_head(const struct split *split, const struct mdf_nest_step *step)
+{
+    return mdf_nest_deepest(split->nest, step) <= 1 && !depends_on_second(split, step) &&
+           (step->kind != MDF_NEST_LOAD || step->view.at == MDF_NEST_NONE);
+}
+
+/* The first nest: folds along the first axis, what they need, what is made of them as a single number, and stores of all that. */
+static bool find_head_steps(struct split *split)
+{
+    const struct mdf_lowered_nest *nest = split->nest;
+    bool is_wanted[MOST_SPLIT_STEPS] = {false}, has_folds = false;
+    size_t i, k;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        split->is_second[i] = !is_of_head(split, &nest->steps[i]);
+    }
+    for (i = nest->n_steps; i-- > 0;) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        is_wanted[i] = !split->is_second[i] && (is_wanted[i] || (step->level == 0 && step->n_in > 0));
+        for (k = 0; is_wanted[i] && k < step->n_in; k++) {
+            is_wanted[step->in[k]] = true;
+        }
+    }
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *step = &nest->steps[i];
+
+        split->is_second[i] = !is_wanted[i] && (split->is_second[i] || step->kind != MDF_NEST_STORE || !is_wanted[step->in[0]]);
+        split->n_second += split->is_second[i];
+        has_folds = has_folds || (!split->is_second[i] && step->kind == MDF_NEST_FOLD);
+    }
+    return has_folds && split->n_second > 0;
+}
+
+/* Single numbers that are folded along the first axis, of what lies along that axis only, and read where there are more: a place
+ * that is looked for (the row of the least of all costs), a norm. Nothing else is made in that pass; and in one nest all loops
+ * along the axis would be unrolled as often as the fold has lanes. */
+static bool find_head(struct split *split)
+{
+    const struct mdf_lowered_nest *nest = split->nest;
+    size_t i;
+
+    split->hands_numbers = true;
+    if (nest->n_axes < 2 || !find_head_steps(split) || !find_handed(split)) {
+        return false;
+    }
+    for (i = 0; i < nest->n_steps && !(split->is_second[i] && nest->steps[i].level > 1); i++) {
+    }
+    return i < nest->n_steps;
+}
+
 static bool find_split(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct split *split)
 {
     size_t i;
@@ -191,6 +245,10 @@ static bool find_split(const struct lowering *lowering, const struct mdf_lowered
         if (find_repeated(split, i)) {
             return true;
         }
+    }
+    *split = (struct split){.nest = nest};
+    if (find_head(split)) {
+        return true;
     }
     *split = (struct split){.nest = nest};
     return find_wide(lowering, split);

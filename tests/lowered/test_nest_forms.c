@@ -1,0 +1,19 @@
+/* test_nest_forms.c - what nests of small models are made into: what mdf-run --dump says of them, and that results are as by
+ * --plain. */
+#include "mdf_c/machine/emit.h"
+#include "tests/support/cli_calls.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(nest_forms, .init = cli_set_up, .fini = cli_tear_down);
+
+/* A place that is looked for along one axis, with as many lanes as extremes have, is found in a nest of its own: that which reads
+ * there has an axis more, and would be too long for machine code. */
+Test(nest_forms, numbers_in_front_of_rows)
+{
+    const char *text = dump_whole("tests/data/dumps/best_row.yaml");
+
+    expect_same_ways("tests/data/dumps/best_row.yaml", true);
+    cr_expect(strstr(text, "nest over 40  ;") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}
