@@ -1,6 +1,7 @@
 /* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays or stacks, and
  * products by matrices that are laid out, find the same elements in the same order in what was copied. So do ops on numbers, of
- * which nothing but the type counts. Copies that nothing else reads are then dropped (lower_unread.c). See lowering.h. */
+ * which nothing but the type counts; and nests find the elements of a part that is one row where they lie. Copies and parts that
+ * nothing else reads are then dropped (lower_unread.c). See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -8,6 +9,11 @@
 struct copies {
     const struct mdf_lowered *lowered;
     mdf_lowered_id *originals; /* of each value: what it is a copy of; NONE: it is none */
+    struct place {
+        mdf_lowered_id id;
+        size_t first;
+    } * places;     /* the same: what it is one row of, and where that begins */
+    bool has_moved; /* a nest reads a row where it lies */
 };
 
 static mdf_lowered_id original_of(const struct copies *copies, mdf_lowered_id id)
@@ -30,18 +36,42 @@ static void note_copy(const struct copies *copies, const struct mdf_lowered_op *
     }
 }
 
-static void read_loads(const struct copies *copies, struct mdf_lowered_op *op)
+static void note_part(const struct copies *copies, const struct mdf_lowered_op *op)
+{
+    mdf_lowered_id from = original_of(copies, op->in[0]);
+    const struct place *before = &copies->places[from];
+
+    if (op->of.part->n_rows == 1 && is_closed_array(&copies->lowered->values[from])) {
+        copies->places[op->out] = before->id == MDF_LOWERED_NONE ? (struct place){from, op->of.part->first}
+                                                                 : (struct place){before->id, before->first + op->of.part->first};
+    }
+}
+
+static void read_in_place(struct copies *copies, struct mdf_nest_view *view)
+{
+    const struct place *place;
+
+    view->id = original_of(copies, view->id);
+    place = &copies->places[view->id];
+    if (place->id != MDF_LOWERED_NONE) {
+        view->id = place->id;
+        view->first += (int64_t)place->first;
+        copies->has_moved = true;
+    }
+}
+
+static void read_loads(struct copies *copies, struct mdf_lowered_op *op)
 {
     size_t i;
 
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-            op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
+            read_in_place(copies, &op->of.nest->steps[i].view);
         }
     }
 }
 
-static void read_originals(const struct copies *copies, struct mdf_lowered_op *op)
+static void read_originals(struct copies *copies, struct mdf_lowered_op *op)
 {
     struct mdf_lowered_call *call = op->code == MDF_LOWERED_CALL ? op->of.call : NULL;
 
@@ -58,7 +88,7 @@ static void read_originals(const struct copies *copies, struct mdf_lowered_op *o
     }
 }
 
-static void read_in_region(const struct copies *copies, struct mdf_lowered_region *region)
+static void read_in_region(struct copies *copies, struct mdf_lowered_region *region)
 {
     size_t i, j;
 
@@ -67,6 +97,8 @@ static void read_in_region(const struct copies *copies, struct mdf_lowered_regio
 
         if (op->code == MDF_LOWERED_COPY) {
             note_copy(copies, op);
+        } else if (op->code == MDF_LOWERED_PART) {
+            note_part(copies, op);
         } else if (op->code == MDF_LOWERED_IF) {
             read_in_region(copies, &op->of.branches->then);
             read_in_region(copies, &op->of.branches->otherwise);
@@ -89,10 +121,11 @@ static bool begin(struct lowering *lowering, struct copies *copies)
 
     *copies = (struct copies){.lowered = lowering->lowered};
     copies->originals = mdf_arena_array(&lowering->scratch, n, sizeof *copies->originals);
-    for (i = 0; copies->originals != NULL && i < n; i++) {
-        copies->originals[i] = MDF_LOWERED_NONE;
+    copies->places = mdf_arena_array(&lowering->scratch, n, sizeof *copies->places);
+    for (i = 0; copies->originals != NULL && copies->places != NULL && i < n; i++) {
+        copies->originals[i] = copies->places[i].id = MDF_LOWERED_NONE;
     }
-    return copies->originals != NULL || lowering_out_of_memory(lowering);
+    return (copies->originals != NULL && copies->places != NULL) || lowering_out_of_memory(lowering);
 }
 
 bool lowering_read_originals(struct lowering *lowering)
@@ -103,7 +136,7 @@ bool lowering_read_originals(struct lowering *lowering)
         return false;
     }
     read_in_region(&copies, &lowering->lowered->region);
-    return true;
+    return !copies.has_moved || lowering_drop_unread(lowering);
 }
 
 /* ------------------------------------------------------------------ numbers */

@@ -17,3 +17,15 @@ Test(nest_forms, numbers_in_front_of_rows)
     expect_same_ways("tests/data/dumps/best_row.yaml", true);
     cr_expect(strstr(text, "nest over 40  ;") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
+
+/* Slices of a line that is padded are read in the line itself, by one nest for its ends and one for all between them. */
+Test(nest_forms, lines_with_a_border)
+{
+    const char *text = dump_whole("tests/data/dumps/padded_line.yaml");
+
+    expect_same_ways("tests/data/dumps/padded_line.yaml", true);
+    cr_expect(
+        (strstr(text, "nest over 68  ;") != NULL && strstr(text, "nest over 70") == NULL && strstr(text, "= part") == NULL) ||
+            !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+        "%s", text);
+}

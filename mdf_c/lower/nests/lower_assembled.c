@@ -15,7 +15,7 @@ enum {
     MOST_PLACES = 1 << 17,       /* of all that a nest reads */
     MOST_BOXES = 27,
     FEWEST_OF_BOX = 8,    /* points, on average */
-    COPIES_PER_POINT = 2, /* elements that are assembled for a nest's point, at least */
+    COPIES_PER_POINT = 2, /* elements that are assembled for a nest's point, at least, if it has rows whose ends are cut off */
     PLACE_BITS = 40,
     LARGEST_ID = 1 << 20,
     FARTHEST_MOVED = 256 /* ops */
@@ -378,11 +378,16 @@ static bool cut_nest(const struct assembling *assembling, const struct mdf_lower
 {
     struct lowering *lowering = assembling->lowering;
     struct mdf_lowered_nest *nest;
-    size_t n_assembled, load, i;
+    size_t n_assembled, load, rank = 1, i;
 
     *cutting = (struct cutting){.nest = op->of.nest, .n_points = mdf_nest_count(op->of.nest, 0, op->of.nest->n_axes)};
     n_assembled = find_loads(assembling, cutting, all);
-    if (op->of.nest->is_open || n_assembled == 0 || n_assembled / COPIES_PER_POINT < cutting->n_points ||
+    for (load = 0; load < cutting->n_loads; load++) {
+        const struct mdf_value *form = &lowering->lowered->values[op->of.nest->steps[cutting->loads[load]].view.id].form;
+
+        rank = form->rank > rank ? form->rank : rank;
+    }
+    if (op->of.nest->is_open || n_assembled == 0 || n_assembled / (rank > 1 ? COPIES_PER_POINT : 1) < cutting->n_points ||
         cutting->n_loads * cutting->n_points > MOST_PLACES) {
         return true;
     }
@@ -604,19 +609,31 @@ static bool copies_piece(const struct lowering *lowering, const struct region *r
     return true;
 }
 
-/* Copies of whole arrays stay: in C source, which has one of each slice, most of them are dropped. */
+/* What a part, or a copy of a piece, is taken from; NONE: it is another op. */
+static mdf_lowered_id taken_from(const struct lowering *lowering, const struct region *region, size_t at)
+{
+    const struct mdf_lowered_op *op = &region->ops[at];
+
+    return op->code == MDF_LOWERED_PART         ? op->in[0]
+           : copies_piece(lowering, region, at) ? op->of.nest->steps[0].view.id
+                                                : MDF_LOWERED_NONE;
+}
+
+/* Copies of whole arrays stay: in C source, which has one of each slice, most of them are dropped. Parts go as far, so that ops
+ * on what they are taken from and ops on them stand side by side. */
 void lowering_copy_first(struct lowering *lowering, struct region *region)
 {
     size_t i, at;
 
     for (i = 1; i < region->n_ops; i++) {
         const struct mdf_lowered_op op = region->ops[i];
+        mdf_lowered_id from = taken_from(lowering, region, i);
 
-        if (!copies_piece(lowering, region, i)) {
+        if (from == MDF_LOWERED_NONE) {
             continue;
         }
-        for (at = i; at > 0 && i - at < FARTHEST_MOVED && stored_piece(lowering, &region->ops[at - 1]) == NULL &&
-                     !mdf_lowered_has_result(&region->ops[at - 1], op.of.nest->steps[0].view.id);
+        for (at = i; at > 0 && i - at < FARTHEST_MOVED && region->ops[at - 1].code != MDF_LOWERED_PART &&
+                     stored_piece(lowering, &region->ops[at - 1]) == NULL && !mdf_lowered_has_result(&region->ops[at - 1], from);
              at--) {
         }
         memmove(region->ops + at + 1, region->ops + at, (i - at) * sizeof op);
