@@ -7,6 +7,7 @@
 #include "functions/kernel/operator.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
+#include "mdf_c/base/sizes.h"
 
 #include <math.h>
 #include <string.h>
@@ -297,11 +298,6 @@ struct triangle_settings {
 static const struct mdf_setting triangle_table[] = {{"upper", MDF_SETTING_INT, offsetof(struct triangle_settings, upper)},
                                                     {NULL, MDF_SETTING_INT, 0}};
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 static bool triangle(struct mdf_call *call)
 {
     const struct triangle_settings *settings = call->settings;
@@ -322,10 +318,10 @@ static bool triangle(struct mdf_call *call)
     }
     n_rows = mdf_value_shape(data)[data->rank - 2];
     n_columns = mdf_value_shape(data)[data->rank - 1];
-    k = clamp(k, -n_rows, n_columns);
+    k = mdf_clamp(k, -n_rows, n_columns);
     for (size_t row = 0; row < data->length / (size_t)n_columns; row++) {
         /* the first column of the upper triangle; the lower one goes up to and including diagonal k */
-        int64_t first = clamp((int64_t)(row % (size_t)n_rows) + k + (settings->upper == 0), 0, n_columns);
+        int64_t first = mdf_clamp((int64_t)(row % (size_t)n_rows) + k + (settings->upper == 0), 0, n_columns);
         size_t start = row * (size_t)n_columns, kept = settings->upper == 0 ? start : start + (size_t)first;
         size_t n_kept = (size_t)(settings->upper == 0 ? first : n_columns - first),
                zeroed = settings->upper == 0 ? start + (size_t)first : start;

@@ -5,6 +5,7 @@
 #include "functions/kernel/move.h"
 #include "functions/kernel/operator.h"
 #include "functions/moves/indexing.h"
+#include "mdf_c/base/sizes.h"
 
 #include <string.h>
 
@@ -54,11 +55,6 @@ static bool read_field(struct mdf_call *call, const struct mdf_ints *attribute, 
     return true;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 /* One range clamped to its axis: *start becomes the first index, the result the number of indices. */
 static int64_t count_range(int64_t size, int64_t *start, int64_t end, int64_t step)
 {
@@ -66,8 +62,8 @@ static int64_t count_range(int64_t size, int64_t *start, int64_t end, int64_t st
 
     *start = *start < 0 ? *start + size : *start;
     end = end < 0 ? end + size : end;
-    *start = step > 0 ? clamp(*start, 0, size) : clamp(*start, 0, size - 1);
-    end = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
+    *start = step > 0 ? mdf_clamp(*start, 0, size) : mdf_clamp(*start, 0, size - 1);
+    end = step > 0 ? mdf_clamp(end, 0, size) : mdf_clamp(end, -1, size - 1);
     if (size == 0 || (step > 0 ? *start >= end : *start <= end)) {
         return 0;
     }

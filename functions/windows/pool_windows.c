@@ -1,6 +1,8 @@
 /* pool_windows.c - see pool_windows.h. */
 #include "functions/windows/pool_windows_kernels.h"
 
+#include "mdf_c/base/sizes.h"
+
 enum { CACHED_ELEMENTS = 4096 };
 
 /* Elements from the first to the last tap of a window along the last axis. */
@@ -22,11 +24,6 @@ size_t mdf_pool_planes_at_once(const struct mdf_taps *taps)
     return n > 0 ? n : 1;
 }
 
-static int64_t confine(int64_t x, int64_t low, int64_t high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
 struct mdf_pool_stretch mdf_pool_next_stretch(const struct mdf_taps *taps, int64_t begin)
 {
     int64_t place = taps->offsets[taps->rank - 1], n_array = taps->axes[taps->rank - 1].array, span = window_span(taps);
@@ -35,8 +32,8 @@ struct mdf_pool_stretch mdf_pool_next_stretch(const struct mdf_taps *taps, int64
 
     stretch.low = begin * taps->stride + place;
     stretch.high = (stretch.end - 1) * taps->stride + place + span;
-    stretch.first = confine(0, stretch.low, stretch.high);
-    stretch.last = confine(n_array, stretch.first, stretch.high);
+    stretch.first = mdf_clamp(0, stretch.low, stretch.high);
+    stretch.last = mdf_clamp(n_array, stretch.first, stretch.high);
     return stretch;
 }
 

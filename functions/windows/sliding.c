@@ -1,6 +1,7 @@
 /* sliding.c - see sliding.h. Source: the text of ONNX Conv, ConvTranspose, AveragePool and MaxPool. */
 #include "functions/windows/sliding.h"
 
+#include "mdf_c/base/sizes.h"
 #include "mdf_c/base/text.h"
 
 #include <string.h>
@@ -16,11 +17,6 @@ static int64_t floor_divide(int64_t a, int64_t b)
 static int64_t ceil_divide(int64_t a, int64_t b)
 {
     return floor_divide(a - 1, b) + 1;
-}
-
-static int64_t clamp(int64_t x, int64_t low, int64_t high)
-{
-    return x < low ? low : x > high ? high : x;
 }
 
 static bool read_auto_pad(struct mdf_call *call, const char *text, enum mdf_auto_pad *auto_pad)
@@ -243,8 +239,8 @@ static void clip_axis(const struct mdf_window_axis *axis, bool clip, int64_t *fi
 {
     int64_t furthest = axis->windows > 0 ? (axis->windows - 1) * axis->stride : 0;
 
-    *first = clip ? clamp(ceil_divide(axis->pad_begin - furthest, axis->dilation), 0, axis->kernel) : 0;
-    *last = clip ? clamp(ceil_divide(axis->array + axis->pad_begin, axis->dilation), *first, axis->kernel) : axis->kernel;
+    *first = clip ? mdf_clamp(ceil_divide(axis->pad_begin - furthest, axis->dilation), 0, axis->kernel) : 0;
+    *last = clip ? mdf_clamp(ceil_divide(axis->array + axis->pad_begin, axis->dilation), *first, axis->kernel) : axis->kernel;
 }
 
 static bool count_taps(struct mdf_call *call, const struct mdf_windows *windows, bool clip, struct mdf_taps *taps)
@@ -323,8 +319,8 @@ bool mdf_taps_prepare(struct mdf_workspace *workspace, const struct mdf_windows 
     for (size_t tap = 0; tap < taps->n_taps; tap++) {
         int64_t offset = offsets[tap * taps->rank + taps->rank - 1];
 
-        first[tap] = clamp(ceil_divide(-offset, taps->stride), 0, taps->n_run);
-        last[tap] = clamp(ceil_divide(last_axis->array - offset, taps->stride), first[tap], taps->n_run);
+        first[tap] = mdf_clamp(ceil_divide(-offset, taps->stride), 0, taps->n_run);
+        last[tap] = mdf_clamp(ceil_divide(last_axis->array - offset, taps->stride), first[tap], taps->n_run);
     }
     taps->offsets = offsets;
     taps->positions = positions;

@@ -70,17 +70,12 @@ static const struct {
 } prefixes[] = {{"T", 1e12}, {"G", 1e9},         {"M", 1e6},         {"k", 1e3},  {"d", 1e-1},  {"c", 1e-2}, {"m", 1e-3},
                 {"u", 1e-6}, {"\302\265", 1e-6}, {"\316\274", 1e-6}, {"n", 1e-9}, {"p", 1e-12}, {"f", 1e-15}};
 
-static bool is_text(const char *text, size_t length, const char *other)
-{
-    return strlen(other) == length && memcmp(text, other, length) == 0;
-}
-
 static const struct symbol *find_symbol(const char *text, size_t length, bool after_prefix)
 {
     size_t i;
 
     for (i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        if ((symbols[i].takes_prefix || !after_prefix) && is_text(text, length, symbols[i].text)) {
+        if ((symbols[i].takes_prefix || !after_prefix) && mdf_bytes_are(text, length, symbols[i].text)) {
             return &symbols[i];
         }
     }

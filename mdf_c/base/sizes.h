@@ -27,4 +27,10 @@ static inline int64_t mdf_larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* The number from `low` to `high` that is next to x; `low` where there is none. */
+static inline int64_t mdf_clamp(int64_t x, int64_t low, int64_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
 #endif

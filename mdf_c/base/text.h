@@ -15,6 +15,12 @@ static inline bool mdf_text_is(const char *text, const char *name)
     return text[0] == name[0] && strcmp(text, name) == 0;
 }
 
+/* Whether `length` bytes, which a zero may be among, are a text. */
+static inline bool mdf_bytes_are(const char *bytes, size_t length, const char *text)
+{
+    return strlen(text) == length && memcmp(bytes, text, length) == 0;
+}
+
 /* A text under construction. A failed append sets `failed` and makes later ones do nothing: check once at the end. */
 struct mdf_text {
     struct mdf_memory *memory;

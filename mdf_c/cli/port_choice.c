@@ -1,6 +1,7 @@
 /* port_choice.c - see port_choice.h. */
 #include "mdf_c/cli/port_choice.h"
 
+#include "mdf_c/base/text.h"
 #include "mdf_c/cli/command_line.h"
 #include "mdf_c/plan/program.h"
 
@@ -154,7 +155,7 @@ static int mark_name(const struct port_choice *choice, const char *option, bool 
 
     for (i = 0; i < choice->n_columns; i++) {
         const struct mdf_column *column = &choice->columns[i];
-        bool is_result = column->result != NULL && strlen(column->result) == length && memcmp(column->result, name, length) == 0;
+        bool is_result = column->result != NULL && mdf_bytes_are(name, length, column->result);
 
         if (is_result || names_port(name, length, column->node_id, column->port_id)) {
             wanted[i] = true;

@@ -3,6 +3,7 @@
  * Whatever a model holds, what comes out is sound XML of bounded length: a value is first written as plain text, as far as it is
  * shown, then cut, escaped and coloured. */
 #include "mdf_c/pictures/dot_label.h"
+#include "mdf_c/base/text.h"
 #include "mdf_c/pictures/drawn_text.h"
 
 #include <inttypes.h>
@@ -227,12 +228,6 @@ static void add_value(struct mdf_dot_label *label, const struct mdf_node *node)
 
 /* ------------------------------------------------------------------ colours */
 
-/* The bytes are any text's: a zero may be among them. */
-static bool is_name(const char *id, const char *bytes, size_t length)
-{
-    return strlen(id) == length && memcmp(id, bytes, length) == 0;
-}
-
 /* The color of a name of the node; NULL: it is none. */
 static const char *color_of(const struct mdf_graph_node *node, const char *bytes, size_t length)
 {
@@ -242,22 +237,22 @@ static const char *color_of(const struct mdf_graph_node *node, const char *bytes
         return NULL;
     }
     for (i = 0; i < node->n_parameters; i++) {
-        if (is_name(node->parameters[i].definition.id, bytes, length)) {
+        if (mdf_bytes_are(bytes, length, node->parameters[i].definition.id)) {
             return MDF_DOT_COLOR_PARAMETER;
         }
     }
     for (i = 0; i < node->n_input_ports; i++) {
-        if (is_name(node->input_ports[i].id, bytes, length)) {
+        if (mdf_bytes_are(bytes, length, node->input_ports[i].id)) {
             return MDF_DOT_COLOR_INPUT;
         }
     }
     for (i = 0; i < node->n_functions; i++) {
-        if (is_name(node->functions[i].id, bytes, length)) {
+        if (mdf_bytes_are(bytes, length, node->functions[i].id)) {
             return MDF_DOT_COLOR_FUNCTION;
         }
     }
     for (i = 0; i < node->n_output_ports; i++) {
-        if (is_name(node->output_ports[i].id, bytes, length)) {
+        if (mdf_bytes_are(bytes, length, node->output_ports[i].id)) {
             return MDF_DOT_COLOR_OUTPUT;
         }
     }
@@ -288,7 +283,7 @@ bool mdf_dot_mentions(const struct mdf_node *value, const char *name)
 
     for (i = 0; value->kind == MDF_NODE_STRING && i < value->as.string.length; i += n) {
         n = word_length(value->as.string.bytes + i, value->as.string.length - i);
-        if (is_name(name, value->as.string.bytes + i, n)) {
+        if (mdf_bytes_are(value->as.string.bytes + i, n, name)) {
             return true;
         }
     }

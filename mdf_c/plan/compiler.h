@@ -150,6 +150,9 @@ struct target {
 
 /* --- list.c. False, with the error set: memory ran out; the list is as it was. */
 bool list_add(struct compiler *compiler, struct list *list, const void *item, size_t item_size);
+/* The same of an operand, and of several; false also where one is MDF_NO_OPERAND. */
+bool list_add_operand(struct compiler *compiler, struct list *list, mdf_operand operand);
+bool list_add_operands(struct compiler *compiler, struct list *list, const mdf_operand *operands, size_t n);
 /* Of two size_t, for qsort. */
 int compare_numbers(const void *a, const void *b);
 

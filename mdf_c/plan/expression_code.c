@@ -438,9 +438,7 @@ static bool is_output(struct target *target, const struct mdf_expression *tree, 
 
 static bool add_operand_of(struct target *target, struct list *operands, const struct mdf_expression *tree)
 {
-    mdf_operand operand = compile_tree(target, tree);
-
-    return operand != MDF_NO_OPERAND && list_add(target->compiler, operands, &operand, sizeof operand);
+    return list_add_operand(target->compiler, operands, compile_tree(target, tree));
 }
 
 /* Describes one component of an index, and compiles its operands in order. */

@@ -24,6 +24,21 @@ bool list_add(struct compiler *compiler, struct list *list, const void *item, si
     return true;
 }
 
+bool list_add_operand(struct compiler *compiler, struct list *list, mdf_operand operand)
+{
+    return operand != MDF_NO_OPERAND && list_add(compiler, list, &operand, sizeof operand);
+}
+
+bool list_add_operands(struct compiler *compiler, struct list *list, const mdf_operand *operands, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!list_add_operand(compiler, list, operands[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int compare_numbers(const void *a, const void *b)
 {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;

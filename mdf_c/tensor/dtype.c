@@ -4,6 +4,7 @@
 #include "mdf_c/tensor/dtype.h"
 
 #include "mdf_c/base/error.h"
+#include "mdf_c/base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -159,15 +160,10 @@ static const struct type_name plain_names[] = {{"float", MDF_DTYPE_FLOAT64, fals
 /* What ONNX says otherwise inside tensor(...). */
 static const struct type_name onnx_names[] = {{"float", MDF_DTYPE_FLOAT32, true}, {NULL, MDF_DTYPE_NONE, false}};
 
-static bool same_text(const char *name, const char *text, size_t length)
-{
-    return strlen(name) == length && memcmp(name, text, length) == 0;
-}
-
 static bool find_name(const struct type_name *names, const char *text, size_t length, struct mdf_declared_type *type)
 {
     for (; names->name != NULL; names++) {
-        if (same_text(names->name, text, length)) {
+        if (mdf_bytes_are(text, length, names->name)) {
             type->dtype = names->dtype;
             type->exact = names->exact;
             return true;
@@ -181,7 +177,7 @@ static bool find_property(const char *text, size_t length, struct mdf_declared_t
     size_t i;
 
     for (i = 0; i < MDF_DTYPE_COUNT; i++) {
-        if (same_text(properties[i].name, text, length)) {
+        if (mdf_bytes_are(text, length, properties[i].name)) {
             type->dtype = (mdf_dtype)i;
             type->exact = true;
             return true;

@@ -2,6 +2,7 @@
  * entries that are packed. */
 #include "mdf_c/values/zip_reader.h"
 
+#include "mdf_c/base/text.h"
 #include "mdf_c/values/zip_library.h"
 
 #include <stdlib.h>
@@ -232,7 +233,7 @@ static bool unpack_entry(const struct mdf_zip_library *libzip, zip_t *archive, c
     for (index = 0; index < n_entries; index++) {
         const char *name = libzip->zip_get_name(archive, (zip_uint64_t)index, ZIP_FL_ENC_RAW);
 
-        if (name != NULL && strlen(name) == entry->name_length && memcmp(name, entry->name, entry->name_length) == 0) {
+        if (name != NULL && mdf_bytes_are(entry->name, entry->name_length, name)) {
             file = libzip->zip_fopen_index(archive, (zip_uint64_t)index, 0);
             if (file != NULL) {
                 n = libzip->zip_fread(file, target, entry->size);

@@ -187,11 +187,6 @@ bool gradient_yield_is_active(struct derived_body *body, size_t yield)
 
 /* ------------------------------------------------------------------ calls with such bodies */
 
-bool gradient_add_operand(struct gradient *gradient, struct list *operands, mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && list_add(gradient->compiler, operands, &operand, sizeof operand);
-}
-
 /* Hands the gradient of a yield, an operand of the body's unit, back to what the body takes. */
 bool gradient_seed(struct derived_body *body, size_t yield, mdf_operand part)
 {

@@ -153,7 +153,7 @@ static bool find_active_captures(struct gradient *gradient, struct control *cont
             for (size_t l = 0; l < captures->n && !is_listed; l++) {
                 is_listed = ((const mdf_operand *)captures->items)[l] == code->captures[k];
             }
-            if (!is_listed && !gradient_add_operand(gradient, captures, code->captures[k])) {
+            if (!is_listed && !list_add_operand(gradient->compiler, captures, code->captures[k])) {
                 return false;
             }
         }
@@ -193,8 +193,8 @@ static bool derive_branch(struct gradient *gradient, struct derived_body *body, 
         return false;
     }
     for (size_t i = 0; i < captures->n; i++) {
-        if (!gradient_add_operand(gradient, &made.yields,
-                                  yield_of_capture(gradient, body, ((const mdf_operand *)captures->items)[i]))) {
+        if (!list_add_operand(gradient->compiler, &made.yields,
+                              yield_of_capture(gradient, body, ((const mdf_operand *)captures->items)[i]))) {
             return false;
         }
     }
@@ -221,7 +221,7 @@ static bool hand_back_branches(struct gradient *gradient, struct control *contro
     mdf_operand *outputs;
 
     if (!find_active_captures(gradient, control, &captures) ||
-        !gradient_add_operand(gradient, &inputs, gradient_track(gradient, call->inputs[0])->value)) {
+        !list_add_operand(gradient->compiler, &inputs, gradient_track(gradient, call->inputs[0])->value)) {
         return false;
     }
     for (size_t i = 0; i < control->n_bodies; i++) {

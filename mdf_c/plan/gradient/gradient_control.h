@@ -60,7 +60,6 @@ bool gradient_out_of_memory(struct gradient *gradient);
 /* NULL: with the error set. */
 void *gradient_new_array(struct gradient *gradient, size_t n, size_t size);
 bool gradient_add_items(struct compiler *compiler, struct list *list, const void *items, size_t n, size_t size);
-bool gradient_add_operand(struct gradient *gradient, struct list *operands, mdf_operand operand);
 /* Begins to derive a body, of which `formals` change smoothly, and captures as the unit around has it. */
 bool gradient_begin_body(struct gradient *outer, struct derived_body *body, const bool *formals);
 void gradient_end_body(struct derived_body *body);

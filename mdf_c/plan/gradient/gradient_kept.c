@@ -353,7 +353,7 @@ static bool keep_outputs(struct keeping *keeping, size_t at)
 
     for (size_t i = 0; i < call->n_outputs; i++) {
         if (reading_of(keeping->gradient, call->outputs[i]) != GRADIENT_UNREAD &&
-            !gradient_add_operand(keeping->gradient, &keeping->kept, call->outputs[i])) {
+            !list_add_operand(keeping->gradient->compiler, &keeping->kept, call->outputs[i])) {
             return false;
         }
     }
@@ -742,7 +742,7 @@ static bool keep_formals(struct keeping *keeping)
             }
             continue;
         }
-        if (i < n ? !gradient_add_operand(keeping->gradient, &keeping->kept, code->formals[i])
+        if (i < n ? !list_add_operand(keeping->gradient->compiler, &keeping->kept, code->formals[i])
                   : !gradient_scan(backward,
                                    gradient_track(backward->gradient, backward->call->inputs[control->n_states + k])->value,
                                    code->formals[i], mdf_code_setting_at(backward->call, "scan_input_axes", k),

@@ -33,14 +33,14 @@ static bool add_numbers(struct backward *backward, struct list *axes, struct lis
 
 bool gradient_scan(struct backward *backward, mdf_operand whole, mdf_operand formal, int64_t axis, int64_t direction)
 {
-    return gradient_add_operand(backward->gradient, &backward->scanned, whole) &&
-           gradient_add_operand(backward->gradient, &backward->scan_formals, formal) &&
+    return list_add_operand(backward->gradient->compiler, &backward->scanned, whole) &&
+           list_add_operand(backward->gradient->compiler, &backward->scan_formals, formal) &&
            add_numbers(backward, &backward->axes, &backward->directions, axis, direction);
 }
 
 bool gradient_stack(struct backward *backward, mdf_operand yield, mdf_operand receiver, int64_t axis, int64_t direction)
 {
-    return gradient_add_operand(backward->gradient, &backward->scan_yields, yield) &&
+    return list_add_operand(backward->gradient->compiler, &backward->scan_yields, yield) &&
            list_add(backward->gradient->compiler, &backward->scan_receivers, &receiver, sizeof receiver) &&
            add_numbers(backward, &backward->output_axes, &backward->output_directions, axis, direction);
 }
@@ -114,10 +114,10 @@ static bool begin_captures(struct backward *backward, mdf_operand *formals)
 static bool carry(struct backward *backward, mdf_operand initial, mdf_operand formal, mdf_operand yield, mdf_operand receiver)
 {
     initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1);
-    return gradient_add_operand(backward->gradient, &backward->states, initial) &&
-           gradient_add_operand(backward->gradient, &backward->state_formals, formal) &&
-           gradient_add_operand(backward->gradient, &backward->state_yields, yield) &&
-           gradient_add_operand(backward->gradient, &backward->receivers, receiver);
+    return list_add_operand(backward->gradient->compiler, &backward->states, initial) &&
+           list_add_operand(backward->gradient->compiler, &backward->state_formals, formal) &&
+           list_add_operand(backward->gradient->compiler, &backward->state_yields, yield) &&
+           list_add_operand(backward->gradient->compiler, &backward->receivers, receiver);
 }
 
 /* A gradient in the type of its value, which is that of all iterations: what a model's type says may be another. */

@@ -63,7 +63,7 @@ static bool bind_formals(struct writing *writing, struct target *outer, struct t
         if (name == NULL) {
             return gradient_out_of_memory(gradient);
         }
-        if (!gradient_add_operand(gradient, inputs, input) || !gradient_add_operand(gradient, formals, formal) ||
+        if (!list_add_operand(gradient->compiler, inputs, input) || !list_add_operand(gradient->compiler, formals, formal) ||
             !scope_bind(gradient->compiler, inner->scope, name, formal)) {
             return false;
         }
@@ -76,7 +76,7 @@ static bool find_yields(struct writing *writing, struct target *inner, const cha
     const char *name;
 
     while ((name = next_word(writing->gradient, &names)) != NULL) {
-        if (!gradient_add_operand(writing->gradient, yields, find_step(inner, name))) {
+        if (!list_add_operand(writing->gradient->compiler, yields, find_step(inner, name))) {
             return false;
         }
     }
@@ -262,8 +262,8 @@ static bool add_input(struct gradient *gradient, mdf_operand input, struct list 
     for (size_t k = 0; k < inputs->n && !is_listed; k++) {
         is_listed = ((const mdf_operand *)inputs->items)[k] == input;
     }
-    return is_listed || (gradient_add_operand(gradient, inputs, input) &&
-                         gradient_add_operand(gradient, values, gradient_track(gradient, input)->value));
+    return is_listed || (list_add_operand(gradient->compiler, inputs, input) &&
+                         list_add_operand(gradient->compiler, values, gradient_track(gradient, input)->value));
 }
 
 /* What the inputs are that change smoothly, and what bodies capture, each once. */

@@ -64,21 +64,6 @@ struct parts {
     struct list made;                      /* struct mdf_instruction: make the lists in the body, before all else */
 };
 
-static bool add_operand(struct compiler *compiler, struct list *list, mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && list_add(compiler, list, &operand, sizeof operand);
-}
-
-static bool add_operands(struct compiler *compiler, struct list *list, const mdf_operand *operands, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!add_operand(compiler, list, operands[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* In the body the list is made of `n` new formals, before all else. */
 static bool make_list(struct step *step, struct parts *parts, mdf_operand list, const struct mdf_operator *row, size_t n)
 {
@@ -89,7 +74,7 @@ static bool make_list(struct step *step, struct parts *parts, mdf_operand list, 
     for (size_t i = 0; items != NULL && i < n; i++) {
         items[i] = unit_new_slot(target, 0);
     }
-    if (items == NULL || !add_operands(target->compiler, &parts->formals, items, n) ||
+    if (items == NULL || !list_add_operands(target->compiler, &parts->formals, items, n) ||
         unit_call_into(target, row, items, n, list) == MDF_NO_OPERAND) {
         return false;
     }
@@ -116,11 +101,11 @@ static bool add_parts(struct tracer *around, struct step *step, size_t state, st
         return false;
     }
     if (n == 0) {
-        return add_operand(compiler, &parts->initials, initial) && add_operand(compiler, &parts->formals, formal) &&
-               add_operand(compiler, &parts->yields, yield);
+        return list_add_operand(compiler, &parts->initials, initial) && list_add_operand(compiler, &parts->formals, formal) &&
+               list_add_operand(compiler, &parts->yields, yield);
     }
-    return add_operands(compiler, &parts->initials, first->inputs, n) &&
-           add_operands(compiler, &parts->yields, next->inputs, n) && make_list(step, parts, formal, first->operator, n);
+    return list_add_operands(compiler, &parts->initials, first->inputs, n) &&
+           list_add_operands(compiler, &parts->yields, next->inputs, n) && make_list(step, parts, formal, first->operator, n);
 }
 
 /* `goes_on`: the condition that it yields; MDF_NO_OPERAND: it always does. */

@@ -27,15 +27,13 @@ solver_values step_loop_capture(struct solver *solver, struct step_loop *loop, c
 bool step_loop_formal(struct step_loop *loop, const char *name, mdf_operand *formal)
 {
     *formal = unit_new_slot(&loop->target, 0);
-    return *formal != MDF_NO_OPERAND && list_add(loop->target.compiler, &loop->formals, formal, sizeof *formal) &&
+    return list_add_operand(loop->target.compiler, &loop->formals, *formal) &&
            (name == NULL || solver_name(&loop->target, name, *formal));
 }
 
 bool step_loop_yield(struct step_loop *loop, const char *expression)
 {
-    mdf_operand yield = solver_compute(&loop->target, NULL, expression);
-
-    return yield != MDF_NO_OPERAND && list_add(loop->target.compiler, &loop->yields, &yield, sizeof yield);
+    return list_add_operand(loop->target.compiler, &loop->yields, solver_compute(&loop->target, NULL, expression));
 }
 
 bool step_loop_formals(struct solver *solver, struct step_loop *loop, solver_values formals)

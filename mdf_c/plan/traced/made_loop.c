@@ -5,21 +5,6 @@
 
 enum { LOOP_SINCE = 13, FIRST_STATE = 2 };
 
-static bool add(struct compiler *compiler, struct list *list, mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && list_add(compiler, list, &operand, sizeof operand);
-}
-
-static bool add_all(struct compiler *compiler, struct list *list, const struct list *operands)
-{
-    for (size_t i = 0; i < operands->n; i++) {
-        if (!add(compiler, list, ((const mdf_operand *)operands->items)[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 struct mdf_code *made_loop_body(struct target *body, const struct list *formals, const struct list *yields, mdf_operand goes_on,
                                 const char *id)
 {
@@ -29,9 +14,10 @@ struct mdf_code *made_loop_body(struct target *body, const struct list *formals,
     struct mdf_code *code;
 
     goes_on = goes_on != MDF_NO_OPERAND ? goes_on : unit_add_bool(body, true);
-    if (!add(compiler, &all_formals, iteration) || !add(compiler, &all_formals, condition) ||
-        !add_all(compiler, &all_formals, formals) || !add(compiler, &all_yields, goes_on) ||
-        !add_all(compiler, &all_yields, yields)) {
+    if (!list_add_operand(compiler, &all_formals, iteration) || !list_add_operand(compiler, &all_formals, condition) ||
+        !list_add_operands(compiler, &all_formals, formals->items, formals->n) ||
+        !list_add_operand(compiler, &all_yields, goes_on) ||
+        !list_add_operands(compiler, &all_yields, yields->items, yields->n)) {
         return NULL;
     }
     for (size_t i = 0; i < all_yields.n; i++) {

@@ -351,7 +351,7 @@ static bool find_lists(struct target *target, const mdf_operand *inputs, size_t 
 
 static bool add_item(struct target *target, struct written_out *written, mdf_operand item)
 {
-    return item != MDF_NO_OPERAND && list_add(target->compiler, &written->items, &item, sizeof item);
+    return list_add_operand(target->compiler, &written->items, item);
 }
 
 static bool add_pair(struct target *target, struct written_out *written, const mdf_operand *pair, size_t n)

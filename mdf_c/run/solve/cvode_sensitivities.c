@@ -9,11 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static struct mdf_value *slot_of(struct mdf_state *state, mdf_operand slot)
-{
-    return mdf_frame_slot(state->frame, slot);
-}
-
 static bool run_range(struct mdf_state *state, struct mdf_range range)
 {
     return mdf_frame_run(state->frame, range.first, range.end);
@@ -22,7 +17,7 @@ static bool run_range(struct mdf_state *state, struct mdf_range range)
 /* Zeros in the shape of a value. NULL: the error is set. */
 static double *clear_like(struct mdf_state *state, mdf_operand slot, const struct mdf_value *like)
 {
-    double *elements = mdf_value_make_tensor(&state->shared->memory, slot_of(state, slot), MDF_DTYPE_FLOAT64, like->rank,
+    double *elements = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, slot), MDF_DTYPE_FLOAT64, like->rank,
                                              mdf_value_shape(like));
 
     if (elements == NULL) {
@@ -39,7 +34,7 @@ static bool direct(struct mdf_state *state, size_t element)
     const struct mdf_program *program = state->program;
 
     for (size_t i = 0; i < program->n_parameters; i++) {
-        const struct mdf_value *parameter = slot_of(state, program->parameters[i].slot);
+        const struct mdf_value *parameter = mdf_frame_slot(state->frame, program->parameters[i].slot);
         double *elements = clear_like(state, program->right_side.by_parameter[i], parameter);
 
         if (elements == NULL) {
@@ -63,7 +58,7 @@ static bool hold_inputs(struct mdf_state *state)
     for (size_t i = 0; i < program->n_ports; i++) {
         mdf_operand direction = program->right_side.by_port[i];
 
-        if (direction != MDF_NO_OPERAND && clear_like(state, direction, slot_of(state, program->ports[i].slot)) == NULL) {
+        if (direction != MDF_NO_OPERAND && clear_like(state, direction, mdf_frame_slot(state->frame, program->ports[i].slot)) == NULL) {
             return false;
         }
     }
@@ -75,7 +70,7 @@ static size_t count_parameters(struct mdf_state *state)
     size_t n = 0;
 
     for (size_t i = 0; i < state->program->n_parameters; i++) {
-        n += slot_of(state, state->program->parameters[i].slot)->length;
+        n += mdf_frame_slot(state->frame, state->program->parameters[i].slot)->length;
     }
     return n;
 }
@@ -110,10 +105,10 @@ static bool find_initials(struct mdf_state *state)
             return false;
         }
         for (size_t k = 0; k < program->solver.n_states - program->solver.n_held; k++) {
-            const struct mdf_value *direction = slot_of(state, program->right_side.states[k].direction);
+            const struct mdf_value *direction = mdf_frame_slot(state->frame, program->right_side.states[k].direction);
 
             if (direction->dtype != MDF_DTYPE_FLOAT64 ||
-                direction->length != slot_of(state, program->right_side.states[k].y)->length) {
+                direction->length != mdf_frame_slot(state->frame, program->right_side.states[k].y)->length) {
                 return mdf_solve_fail(state, MDF_SHAPE, "needs derivatives of the shape of their state");
             }
             memcpy(elements, direction->data, direction->length * sizeof *elements);
@@ -178,7 +173,7 @@ static bool show_states(struct mdf_state *state)
     const struct mdf_program_right_side *side = &state->program->right_side;
 
     for (size_t i = 0; i < side->n_states; i++) {
-        if (!mdf_value_copy(&state->shared->memory, slot_of(state, side->states[i].slot), slot_of(state, side->states[i].y))) {
+        if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, side->states[i].slot), mdf_frame_slot(state->frame, side->states[i].y))) {
             return mdf_solve_out_of_memory(state);
         }
     }
@@ -189,7 +184,7 @@ static bool show_states(struct mdf_state *state)
 static const struct mdf_value *tangent_of(struct mdf_state *state, size_t number)
 {
     const struct mdf_program_right_side *side = &state->program->right_side;
-    const struct mdf_value *tangent = slot_of(state, side->of_output[side->of[number]]);
+    const struct mdf_value *tangent = mdf_frame_slot(state->frame, side->of_output[side->of[number]]);
 
     if (tangent->kind != MDF_KIND_TENSOR || tangent->dtype != MDF_DTYPE_FLOAT64) {
         mdf_solve_fail(state, MDF_UNSUPPORTED, "derives numbers of float64 only (docs/time.md)");
@@ -228,7 +223,7 @@ static bool derive_outputs(struct mdf_state *state)
     size_t element = 0;
 
     for (size_t i = 0; i < program->n_parameters; i++) {
-        const struct mdf_value *parameter = slot_of(state, program->parameters[i].slot);
+        const struct mdf_value *parameter = mdf_frame_slot(state->frame, program->parameters[i].slot);
         double *derivatives = clear_like(state, program->right_side.results[i], parameter);
 
         if (derivatives == NULL) {
@@ -267,7 +262,7 @@ static double *make_series(struct mdf_state *state, mdf_operand slot, const stru
         for (size_t i = 0; by != NULL && i < by->rank; i++) {
             shape[at++] = mdf_value_shape(by)[i];
         }
-        elements = mdf_value_make_tensor(&state->shared->memory, slot_of(state, slot), MDF_DTYPE_FLOAT64, rank, shape);
+        elements = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, slot), MDF_DTYPE_FLOAT64, rank, shape);
     }
     mdf_memory_release(&state->shared->memory, shape);
     return elements != NULL || mdf_solve_out_of_memory(state) ? elements : NULL;
@@ -279,7 +274,7 @@ static bool make_all_series(struct mdf_state *state)
     const struct mdf_program_right_side *side = &program->right_side;
 
     for (size_t i = 0; i < side->n_of; i++) {
-        const struct mdf_value *of = slot_of(state, side->of_value[i]);
+        const struct mdf_value *of = mdf_frame_slot(state->frame, side->of_value[i]);
 
         if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64) {
             return mdf_solve_fail(state, MDF_UNSUPPORTED, "derives numbers of float64 only (docs/time.md)");
@@ -289,7 +284,7 @@ static bool make_all_series(struct mdf_state *state)
         }
         for (size_t k = 0; k < program->n_parameters; k++) {
             if (make_series(state, side->results[i * program->n_parameters + k], of,
-                            slot_of(state, program->parameters[k].slot)) == NULL) {
+                            mdf_frame_slot(state->frame, program->parameters[k].slot)) == NULL) {
                 return false;
             }
         }
@@ -302,8 +297,8 @@ static bool put_tangent(struct mdf_state *state, size_t number, size_t by, size_
 {
     const struct mdf_program *program = state->program;
     const struct mdf_value *tangent = tangent_of(state, number);
-    struct mdf_value *series = slot_of(state, program->right_side.results[number * program->n_parameters + by]);
-    size_t n_by = slot_of(state, program->parameters[by].slot)->length;
+    struct mdf_value *series = mdf_frame_slot(state->frame, program->right_side.results[number * program->n_parameters + by]);
+    size_t n_by = mdf_frame_slot(state->frame, program->parameters[by].slot)->length;
     double *elements = (double *)series->data + row * (series->length / program->right_side.n_steps);
 
     if (tangent == NULL || tangent->length * n_by * program->right_side.n_steps != series->length) {
@@ -321,7 +316,7 @@ static bool put_tangents(struct mdf_state *state, uint64_t row)
     size_t element = 0;
 
     for (size_t by = 0; by < program->n_parameters; by++) {
-        size_t n_by = slot_of(state, program->parameters[by].slot)->length;
+        size_t n_by = mdf_frame_slot(state->frame, program->parameters[by].slot)->length;
 
         for (size_t k = 0; k < n_by; k++) {
             if (!go_along(state, element++)) {
@@ -345,8 +340,8 @@ static bool put_row(struct mdf_state *state, uint64_t row)
         return false;
     }
     for (size_t i = 0; i < side->n_of; i++) {
-        const struct mdf_value *of = slot_of(state, side->of_value[i]);
-        struct mdf_value *series = slot_of(state, side->values[i]);
+        const struct mdf_value *of = mdf_frame_slot(state->frame, side->of_value[i]);
+        struct mdf_value *series = mdf_frame_slot(state->frame, side->values[i]);
 
         if (of->kind != MDF_KIND_TENSOR || of->dtype != MDF_DTYPE_FLOAT64 || of->length * side->n_steps != series->length) {
             return mdf_solve_fail(state, MDF_SHAPE, "needs outputs of the same shape after each evaluation");

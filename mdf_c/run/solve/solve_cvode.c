@@ -40,11 +40,6 @@ bool mdf_solve_out_of_memory(struct mdf_state *state)
 
 /* ------------------------------------------------------------------ states and the vector */
 
-static struct mdf_value *slot_of(struct mdf_state *state, mdf_operand slot)
-{
-    return mdf_frame_slot(state->frame, slot);
-}
-
 /* Where the values of a state lie, looked up once: they stay there as long as the frame. */
 static void find_places(struct mdf_state *state)
 {
@@ -54,13 +49,13 @@ static void find_places(struct mdf_state *state)
         const struct mdf_program_state *of = &solver->states[i];
         struct mdf_solve_state *to = &state->solve->states[i];
 
-        to->node = slot_of(state, of->slot);
-        to->at[MDF_SOLVE_Y] = slot_of(state, of->y);
-        to->at[MDF_SOLVE_NEXT] = slot_of(state, of->next);
-        to->at[MDF_SOLVE_WEIGHT] = of->weight == MDF_NO_OPERAND ? NULL : slot_of(state, of->weight);
-        to->at[MDF_SOLVE_DIRECTION] = of->direction == MDF_NO_OPERAND ? NULL : slot_of(state, of->direction);
+        to->node = mdf_frame_slot(state->frame, of->slot);
+        to->at[MDF_SOLVE_Y] = mdf_frame_slot(state->frame, of->y);
+        to->at[MDF_SOLVE_NEXT] = mdf_frame_slot(state->frame, of->next);
+        to->at[MDF_SOLVE_WEIGHT] = of->weight == MDF_NO_OPERAND ? NULL : mdf_frame_slot(state->frame, of->weight);
+        to->at[MDF_SOLVE_DIRECTION] = of->direction == MDF_NO_OPERAND ? NULL : mdf_frame_slot(state->frame, of->direction);
         for (size_t k = 0; k < MDF_STATE_N_RESULTS; k++) {
-            to->results[k] = of->results[k] == MDF_NO_OPERAND ? NULL : slot_of(state, of->results[k]);
+            to->results[k] = of->results[k] == MDF_NO_OPERAND ? NULL : mdf_frame_slot(state->frame, of->results[k]);
         }
     }
 }
@@ -415,7 +410,7 @@ static bool keep_inputs(struct mdf_state *state)
 
     for (size_t i = 0; i < program->solver.n_ports; i++) {
         if (!mdf_value_copy(&state->shared->memory, &state->solve->inputs[i],
-                            slot_of(state, program->ports[program->solver.ports[i]].slot))) {
+                            mdf_frame_slot(state->frame, program->ports[program->solver.ports[i]].slot))) {
             return mdf_solve_out_of_memory(state);
         }
     }
@@ -428,8 +423,8 @@ static bool has_other_inputs(struct mdf_state *state)
     bool is_other = false;
 
     for (size_t i = 0; i < program->solver.n_ports; i++) {
-        is_other =
-            is_other || !mdf_value_equal(&state->solve->inputs[i], slot_of(state, program->ports[program->solver.ports[i]].slot));
+        is_other = is_other || !mdf_value_equal(&state->solve->inputs[i],
+                                                mdf_frame_slot(state->frame, program->ports[program->solver.ports[i]].slot));
     }
     return is_other;
 }

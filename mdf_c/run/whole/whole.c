@@ -1,6 +1,7 @@
 /* whole.c - see whole.h. When a whole evaluation may run as one program, and what is to be seen to before and after. */
 #include "mdf_c/lowered/lowered_run.h"
 #include "mdf_c/run/readers.h"
+#include "mdf_c/run/slot_uses.h"
 #include "mdf_c/run/whole/whole_schedule.h"
 
 #include <string.h>
@@ -119,19 +120,14 @@ static size_t count_loops(const struct mdf_code *code)
     return n;
 }
 
-static bool is_slot(mdf_operand operand)
-{
-    return operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT;
-}
-
 static bool has_mark(const bool *marks, mdf_operand operand)
 {
-    return is_slot(operand) && marks[MDF_OPERAND_INDEX(operand)];
+    return mdf_is_slot(operand) && marks[MDF_OPERAND_INDEX(operand)];
 }
 
 static size_t length_of(const struct mdf_state *state, mdf_operand operand)
 {
-    size_t length = is_slot(operand) ? mdf_frame_slot(state->frame, operand)->length : 0;
+    size_t length = mdf_is_slot(operand) ? mdf_frame_slot(state->frame, operand)->length : 0;
 
     return length > 1 ? length : 0;
 }
@@ -159,7 +155,7 @@ static bool mark_behind_loops(const struct mdf_state *state)
             marks = has_mark(is_behind, call->inputs[j]);
         }
         for (j = 0; j < call->n_outputs; j++) {
-            if (is_slot(call->outputs[j])) {
+            if (mdf_is_slot(call->outputs[j])) {
                 is_behind[MDF_OPERAND_INDEX(call->outputs[j])] = marks;
             }
         }
