@@ -7,7 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { SMALL_PLANE = 1 << 16, LARGEST_PLANE = 1 << 26 };
+enum {
+    SMALL_PLANE = 1 << 16,
+    LARGEST_PLANE = 1 << 26,
+    SHORT_ROW = 20,        /* rows of fewer elements take longer to be found than to be copied, */
+    NUMBERED_ARRAY = 1024, /* in arrays of up to so many, */
+    NUMBERED_PLANE = 4096  /* and planes */
+};
 
 typedef void (*take_function)(size_t n, const void *x, size_t step, void *y);
 
@@ -111,11 +117,26 @@ bool mdf_padded_planes_are_dense(const struct mdf_taps *taps, size_t lanes, size
     return taps->rank > 1 && saved * multiply_ns * (double)taps->n_taps * (double)n_outputs > 2 * move_ns * more;
 }
 
+/* The numbers of an array's elements, laid out as its planes are, with the number of elements for padding. */
+static const uint32_t *number_elements(struct mdf_padded_planes *planes, uint32_t *room)
+{
+    size_t n = planes->taps->array_size;
+
+    for (size_t i = 0; i < n; i++) {
+        room[i] = (uint32_t)i;
+    }
+    planes->numbers = NULL;
+    planes->padding = (uint32_t)n;
+    fill_plane_uint32(planes, room, room + n);
+    return room + n;
+}
+
 bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf_taps *taps, bool is_dense,
                                struct mdf_padded_planes *planes)
 {
     const struct mdf_window_axis *last = &taps->axes[taps->rank - 1];
     int64_t *places, *outer_offsets, *tap_offsets, *sources;
+    size_t n_numbers = 0;
 
     planes->taps = taps;
     planes->is_dense = is_dense;
@@ -128,7 +149,11 @@ bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf
         planes->n_rows *= (size_t)(elements_of(&taps->axes[i]) * phases_of(&taps->axes[i]));
     }
     planes->n_plane = planes->n_rows * planes->n_row * planes->n_last_phases;
-    places = mdf_workspace_array(workspace, MDF_DTYPE_INT64, taps->rank + taps->n_outer + taps->n_taps + planes->n_rows);
+    if (planes->n_row < SHORT_ROW && taps->array_size <= NUMBERED_ARRAY && planes->n_plane <= NUMBERED_PLANE) {
+        n_numbers = taps->array_size + planes->n_plane;
+    }
+    places = mdf_workspace_array(workspace, MDF_DTYPE_INT64,
+                                 taps->rank + taps->n_outer + taps->n_taps + planes->n_rows + (n_numbers + 1) / 2);
     if (places == NULL) {
         return false;
     }
@@ -152,6 +177,7 @@ bool mdf_padded_planes_prepare(struct mdf_workspace *workspace, const struct mdf
     planes->outer_offsets = outer_offsets;
     planes->tap_offsets = tap_offsets;
     planes->sources = sources;
+    planes->numbers = n_numbers > 0 ? number_elements(planes, (uint32_t *)(void *)(sources + planes->n_rows)) : NULL;
     planes->padding = 0;
     return true;
 }

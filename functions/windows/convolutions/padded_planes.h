@@ -19,7 +19,9 @@ struct mdf_padded_planes {
     /* Window w of the run at `outer` meets tap t at element outer_offsets[outer] + w + tap_offsets[t]. */
     const int64_t *outer_offsets, *tap_offsets;
     const int64_t *sources; /* by row: the row of the array, or -1: padding */
-    uint32_t padding;       /* an element of padding, 0 once prepared */
+    /* Where rows are short: by element, its number in the array, or the number behind the last one: padding; else NULL. */
+    const uint32_t *numbers;
+    uint32_t padding; /* an element of padding, 0 once prepared */
 };
 
 /* Whether planes are to be laid out for such taps (none of them left out): most is not padding. */
