@@ -4,8 +4,10 @@
  * classifier also the label of the largest. Two classes may share one row of coefficients: their scores are then -s and s.
  * Computed in float32, the features one after the other, then the intercept, as ONNX Runtime does for several rows. Source: ONNX
  * ai.onnx.ml, version 1 of each. */
+#include "functions/folds/short_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/onnx_ml/scores.h"
+#include "functions/onnx_ml/svm_sums.h"
 
 #include <string.h>
 
@@ -31,13 +33,47 @@ static const struct mdf_setting regressor_table[] = {SETTING("coefficients", FLO
                                                      {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 5 };
+enum { N_SLOTS = 6, FEW_ROWS = MDF_SVM_BLOCK / 4 /* that are not worth being laid out as a block */ };
 
-/* The sums of a row. */
-static void weigh(const struct linear_settings *settings, const double *row, size_t n_features, size_t n, double *sums)
+/* Rows in blocks, as svm_sums.h has them. False: one of the numbers is none of float32. */
+static bool lay_out(const struct mdf_value *input, const double *x, size_t n_rows, size_t n_features, float *blocks)
 {
-    mdf_weigh_features(row, (int64_t)n_features, settings->coefficients.items, settings->intercepts.items,
-                       (int64_t)settings->intercepts.n, (int64_t)n, sums);
+    size_t n_whole = input->dtype == MDF_DTYPE_FLOAT32 ? n_rows / MDF_SVM_BLOCK * MDF_SVM_BLOCK : 0;
+
+    for (size_t row = 0; row < n_whole; row += MDF_SVM_BLOCK) {
+        mdf_turn_rows(sizeof *blocks, blocks + row * n_features, (const float *)input->data + row * n_features, MDF_SVM_BLOCK,
+                      n_features);
+    }
+    return mdf_svm_lay_out(n_rows - n_whole, n_features, x + n_whole * n_features, blocks + n_whole * n_features);
+}
+
+/* The sums of all rows, those of one `step` behind those of the one before. Where there are vectors, of a block of rows at once. */
+static bool weigh(struct mdf_workspace *workspace, const double *x, size_t n_rows, size_t n_features, size_t n, size_t step,
+                  double *sums)
+{
+    const struct linear_settings *settings = workspace->call->settings;
+    const struct mdf_floats *intercepts = &settings->intercepts;
+    mdf_svm_block_sums add = n_rows >= FEW_ROWS ? mdf_svm_block_sums_for(false) : NULL;
+    size_t n_blocks = mdf_svm_count_blocks(n_rows);
+    float *blocks = add == NULL ? NULL : mdf_workspace_matrix(workspace, MDF_DTYPE_FLOAT32, n_blocks * MDF_SVM_BLOCK, n_features);
+    bool is_laid_out = blocks != NULL && lay_out(workspace->call->inputs[0], x, n_rows, n_features, blocks);
+
+    for (size_t row = 0; !is_laid_out && row < n_rows && !mdf_should_stop(workspace->call->context); row++) {
+        mdf_weigh_features(x + row * n_features, (int64_t)n_features, settings->coefficients.items, intercepts->items,
+                           (int64_t)intercepts->n, (int64_t)n, sums + row * step);
+    }
+    for (size_t row = 0; is_laid_out && row < n_rows && !mdf_should_stop(workspace->call->context); row += MDF_SVM_BLOCK) {
+        for (size_t i = 0; i < n; i++) {
+            float intercept = i < intercepts->n ? (float)intercepts->items[i] : 0;
+            double of_block[MDF_SVM_BLOCK];
+
+            add(n_features, settings->coefficients.items + i * n_features, blocks + row * n_features, of_block);
+            for (size_t k = 0; k < MDF_SVM_BLOCK && row + k < n_rows; k++) {
+                sums[(row + k) * step + i] = i < intercepts->n ? (double)((float)of_block[k] + intercept) : of_block[k];
+            }
+        }
+    }
+    return add == NULL || blocks != NULL;
 }
 
 /* How many sums there are; false with the error set where the coefficients do not fit the features, or the intercepts the sums.
@@ -92,11 +128,13 @@ static bool linear_regressor(struct mdf_call *call)
                               (long long)settings->targets);
     }
     y = mdf_workspace_output(&workspace, 0, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n});
-    for (size_t row = 0; y != NULL && row < n_rows && !mdf_should_stop(call->context); row++) {
-        weigh(settings, x + row * n_features, n_features, n, y + row * n);
+    if (y == NULL || !weigh(&workspace, x, n_rows, n_features, n, n, y)) {
+        return false;
+    }
+    for (size_t row = 0; row < n_rows && !mdf_should_stop(call->context); row++) {
         mdf_post_transform_apply(transform, y + row * n, n);
     }
-    return y != NULL && mdf_workspace_end(&workspace);
+    return mdf_workspace_end(&workspace);
 }
 
 static bool linear_classifier(struct mdf_call *call)
@@ -119,14 +157,16 @@ static bool linear_classifier(struct mdf_call *call)
     }
     scores = mdf_workspace_output(&workspace, 1, MDF_DTYPE_FLOAT32, 2, (const int64_t[2]){(int64_t)n_rows, (int64_t)n_scores});
     classes = scores == NULL ? NULL : mdf_workspace_array(&workspace, MDF_DTYPE_INT64, n_rows);
-    for (size_t row = 0; classes != NULL && row < n_rows; row++) {
-        weigh(settings, x + row * n_features, n_features, n, scores + row * n_scores);
+    if (classes == NULL || !weigh(&workspace, x, n_rows, n_features, n, n_scores, scores)) {
+        return false;
+    }
+    for (size_t row = 0; row < n_rows; row++) {
         classes[row] = mdf_choose_class((int64_t)transform, scores + row * n_scores, (int64_t)n, (int64_t)n_scores);
         if (mdf_should_stop(call->context)) {
             return false; /* classes are indices: none is one that was left out */
         }
     }
-    return classes != NULL && mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
+    return mdf_workspace_end(&workspace) && mdf_labels_output(call, &settings->labels, classes, n_rows);
 }
 
 /* ------------------------------------------------------------------ as plain C: linear_routine.inc */
