@@ -84,6 +84,9 @@ Test(machine_dumps, states_that_begin_anew)
     cr_expect_eq(n, 3, "%zu", n);
     cr_expect(strstr(cli_call("mdf-run %s -n 4 --dump c", model)->output, "if (spikes") != NULL);
     expect_plain(model);
+    model = "tests/data/dumps/last_step.yaml"; /* what else ends the loop */
+    cr_expect(strstr(cli_call("mdf-run %s -n 4 --dump lowered", model)->output, "\n  if v") != NULL);
+    expect_plain(model);
 }
 
 /* An element of a row of a table is loaded from the table; past the end it is the error that it is, also once there is code. */

@@ -117,7 +117,7 @@ def _begin_anew(scope, depth):
     rng = scope.rng
     found = [k for k, v in enumerate(scope.numbers) if v.type not in ("bool", "uint8")]
     if not found:
-        return
+        return None
     k = rng.choice(found)
     x, tested = scope.numbers[k], scope.numbers[rng.choice(found)] if rng.random() < 0.3 else scope.numbers[k]
     truth = scope.call(rng.choice(["Less", "Greater", "GreaterOrEqual", "Equal"]), [tested, scope.graph.constant(tested.type, [])], "bool")
@@ -133,6 +133,7 @@ def _begin_anew(scope, depth):
             scope.numbers[at] = scope.call(rng.choice(["Add", "Add", "Sub"]), [v, scope.call("Cast", [truth], v.type, to=onnx_file.ELEMENTS[v.type])], v.type)
         else:
             scope.numbers[at] = scope.call("Where", [truth, *((v, scope.number(v.type)) if r < 0.85 else (scope.number(v.type), v))], v.type)
+    return truth
 
 
 def _whole_table(scope, depth):
@@ -196,9 +197,10 @@ def _loop(scope, depth, n_runs=None, n_statements=None):
         body.numbers[k] = v
     body.numbers.append(number)
     _run(body, n_statements or rng.choice([1, 2, 4]), depth - 1)
-    if rng.random() < 0.5:
-        _begin_anew(body, depth)
+    by = _begin_anew(body, depth) if rng.random() < 0.5 else None
     goes_on = body.truth() if rng.random() < 0.4 else go
+    if by is not None and rng.random() < 0.4:  # it ends where that does not hold
+        goes_on = by if goes_on is go else body.call("And", [by, goes_on], "bool")
     nexts = [body.tables[k] for k in tables] + [body.numbers[k] for k in numbers]
     stacked = rng.sample(body.numbers, rng.choice([0, 0, 1])) if n_statements is None else rng.sample(body.numbers + body.tables, rng.choice([0, 1, 2]))
     given = _results(body, [goes_on] + nexts + stacked)

@@ -2,9 +2,10 @@
  * waits for the test, and what one side alone needs is not computed for the other. See lowering.h.
  *
  * A state of a loop is next what it has come to, or, by a comparison of that, a constant (a spike and its reset); or it stays as
- * it is while another state, which counts, says so (a rest). Choices by the same condition, and truths and numbers made of it, go
- * into the branches of one IF behind all that they read; so do the ops in front of it that only one of the branches reads, and
- * that never bail out. Where nothing else hangs on the condition, the choice stays one.
+ * it is while another state, which counts, says so (a rest); or the loop ends where it is not one of the two. Choices by the same
+ * condition, and truths and numbers made of it, go into the branches of one IF behind all that they read; so do the ops in front
+ * of it that only one of the branches reads, and that never bail out. Where nothing else hangs on the condition, the choice stays
+ * one.
  *
  * In: loops' bodies whose ops are complete. Out: the same values. */
 #include "mdf_c/lower/lowering.h"
@@ -84,24 +85,53 @@ static bool is_work(const struct foreseen *foreseen, mdf_lowered_id id)
     return op != NULL && i < op->n_in;
 }
 
-/* Whether an op is a choice that begins a state anew, or keeps one: then what else it might be is some work. */
-static bool is_foreseen(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
+/* Whether a loop ends where a truth does not hold, and so jumps by it anyway; `id` is by what it goes on, or a part of that. */
+static bool ends_without(const struct foreseen *foreseen, mdf_lowered_id id, mdf_lowered_id truth, size_t n_looks)
 {
+    size_t maker = id == MDF_LOWERED_NONE || id == truth || n_looks == 0 ? SIZE_MAX : find_op(foreseen, id), i;
+    const struct mdf_lowered_op *op = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
+    bool ends = id != MDF_LOWERED_NONE && id == truth;
+
+    for (i = 0; op != NULL && op->code == MDF_LOWERED_AND && i < op->n_in; i++) {
+        ends = ends || ends_without(foreseen, op->in[i], truth, n_looks - 1);
+    }
+    return ends;
+}
+
+/* Whether a choice by a comparison begins a state anew. */
+static bool begins_anew(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op,
+                        const struct mdf_lowered_op *test)
+{
+    mdf_lowered_id kept = op->in[is_constant(foreseen, op->in[1]) ? 2 : 1];
+
+    return is_constant(foreseen, op->in[1]) != is_constant(foreseen, op->in[2]) && is_next(loop, op->out) &&
+           (test->in[0] == kept || test->in[1] == kept);
+}
+
+/* Whether it keeps a state, as another one says; else it would be what takes some work. */
+static bool keeps(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op,
+                  const struct mdf_lowered_op *test)
+{
+    return is_state(loop, op->in[1]) != is_state(loop, op->in[2]) && is_state(loop, test->in[0]) &&
+           is_constant(foreseen, test->in[1]) && test->in[0] != op->in[1] && test->in[0] != op->in[2] &&
+           is_work(foreseen, op->in[is_state(loop, op->in[1]) ? 2 : 1]);
+}
+
+/* How many ops have to go into the branches of what an op, a choice, chooses by, for these to be made; 0: they are not. */
+static size_t least_taken(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
+{
+    enum { MOST_LOOKS = 4 };
     size_t maker =
         op->code == MDF_LOWERED_SELECT && value_of(foreseen, op->out)->is_scalar ? find_op(foreseen, op->in[0]) : SIZE_MAX;
     const struct mdf_lowered_op *test = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
-    bool is_anew;
-    mdf_lowered_id kept;
 
-    if (test == NULL || !is_comparison(test->code)) {
-        return false;
+    if (test != NULL && ends_without(foreseen, loop->next_condition, op->in[0], MOST_LOOKS)) {
+        return 1;
     }
-    is_anew = is_constant(foreseen, op->in[1]) != is_constant(foreseen, op->in[2]);
-    kept = op->in[is_constant(foreseen, op->in[1]) ? 2 : 1];
-    return (is_anew && is_next(loop, op->out) && (test->in[0] == kept || test->in[1] == kept)) ||
-           (!is_anew && is_state(loop, op->in[1]) != is_state(loop, op->in[2]) && is_state(loop, test->in[0]) &&
-            is_constant(foreseen, test->in[1]) && test->in[0] != op->in[1] && test->in[0] != op->in[2] &&
-            is_work(foreseen, op->in[is_state(loop, op->in[1]) ? 2 : 1]));
+    if (test == NULL || !is_comparison(test->code)) {
+        return 0;
+    }
+    return begins_anew(foreseen, loop, op, test) ? 2 : keeps(foreseen, loop, op, test) ? 1 : 0;
 }
 
 /* ------------------------------------------------------------------ what goes into the branches */
@@ -445,13 +475,11 @@ static void put_branches(struct foreseen *foreseen, struct mdf_lowered_if *branc
     branches->then = foreseen->sides[THEN];
 }
 
-/* Op number `at` and what hangs on its condition; *done: they are in branches. */
-static bool branch(struct foreseen *foreseen, size_t at, bool *done)
+/* Op number `at` and what hangs on its condition, if they are so many; *done: they are in branches. */
+static bool branch(struct foreseen *foreseen, size_t at, size_t n_least, bool *done)
 {
     struct mdf_lowered_if *branches;
     struct mdf_arena *arena = &foreseen->lowering->lowered->arena;
-    bool is_anew =
-        is_constant(foreseen, foreseen->region->ops[at].in[1]) || is_constant(foreseen, foreseen->region->ops[at].in[2]);
     size_t n_taken, n_ops = foreseen->region->n_ops;
 
     *done = false;
@@ -463,7 +491,7 @@ static bool branch(struct foreseen *foreseen, size_t at, bool *done)
     do {
         find_place(foreseen);
     } while (leave_out(foreseen, &n_taken));
-    if (n_taken < (is_anew ? 2 : 1) || !foreseen->is_taken[at]) {
+    if (n_taken < n_least || !foreseen->is_taken[at]) {
         return true;
     }
     branches = mdf_arena_allocate(arena, sizeof *branches);
@@ -492,13 +520,14 @@ static bool look_at_loop(struct lowering *lowering, struct mdf_lowered_region *r
     const struct mdf_lowered_loop *loop = region->ops[*at].of.loop;
     struct foreseen foreseen = {.lowering = lowering, .region = &region->ops[*at].of.loop->body};
     bool done;
-    size_t i;
+    size_t n_least, i;
 
     for (i = 0; i < foreseen.region->n_ops; i++) {
-        if (!is_foreseen(&foreseen, loop, &foreseen.region->ops[i])) {
+        n_least = least_taken(&foreseen, loop, &foreseen.region->ops[i]);
+        if (n_least == 0) {
             continue;
         }
-        if (!branch(&foreseen, i, &done)) {
+        if (!branch(&foreseen, i, n_least, &done)) {
             return false;
         }
         i = done ? SIZE_MAX : i; /* from the start */
