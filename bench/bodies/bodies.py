@@ -1,5 +1,6 @@
 """Bodies of Loop, Scan and If as users write them: for each a function of a model (tracing.py) that makes its inputs, its loop and
-its outputs, and gives the number of innermost iterations. bodies.c has the same by hand, with the same sizes, under the same name."""
+its outputs, and gives the number of innermost iterations. bodies.c and bodies_arrays.c have the same by hand, with the same sizes, under the
+same name."""
 
 import numpy as np
 
@@ -174,6 +175,68 @@ def bubble_sort(m):
 
 
 @body
+def gibbs(m):
+    """A lattice of 32 by 32 spins, each drawn anew as those around it say."""
+    n = 32
+
+    def step(spins, i, j, u):
+        around = spins[i][(j + 1) % n] + spins[i][(j + n - 1) % n] + spins[(i + 1) % n][j] + spins[(i + n - 1) % n][j]
+        spin = m.Where(u < m.Sigmoid(around * 0.88), m.constant(1.0, "float32"), -1.0)
+        at = m.Concat(m.Reshape(i, np.array([1])), m.Reshape(j, np.array([1])), axis=0)
+        return m.ScatterND(spins, at[None], m.Reshape(spin, np.array([1])))
+
+    t = 20_000
+    m.output(m.scan(step, [m.input("spins", np.sign(normal(n, n)))],
+                    [m.input("i", whole(n, t)), m.input("j", whole(n, t)), m.input("u", uniform(t))]))
+    return t
+
+
+def put(m, x, at, value):
+    return m.ScatterElements(x, m.Reshape(at, np.array([1])), m.Reshape(value, np.array([1])))
+
+
+@body
+def sieve(m):
+    """How many primes there are below 10,000: an If whose branch is a loop that marks what a prime divides."""
+    def step(i, composite, n):
+        p = i + 2
+
+        def mark():
+            times = m.constant(9999, "int64") / p - 1
+            return m.loop(times, lambda k, marks: put(m, marks, p * (k + 2), m.constant(np.array(True), None)), composite), n + 1
+
+        return m.choose(m.Not(composite[p]), mark, lambda: (m.Identity(composite), m.Identity(n)))
+
+    m.output(*m.loop(m.input("n", 9998), step, m.input("composite", np.zeros(10_000, "bool")), m.input("primes", np.array(0))))
+    return 26_000
+
+
+@body
+def heap_sort(m):
+    """512 numbers, a heap already: the largest goes behind, the last one sinks from the top."""
+    n = 512
+
+    def step(k, x):
+        end = m.constant(n - 1, "int64") - k
+        last = x[end]
+
+        def sink(i, x, at):
+            child = at * 2 + 1
+            right = m.Min(child + 1, end - 1)
+            child = m.Where(x[right] > x[child], right, child)
+            larger = m.And(child < end, x[child] > last)
+            x = put(m, x, at, m.Where(larger, x[child], last))
+            at = m.Where(larger, child, at)
+            return m.And(larger, at * 2 + 1 < end), x, at
+
+        x, at = m.loop_while(sink, put(m, x, end, x[0]), m.constant(0, "int64"))
+        return put(m, x, at, last)
+
+    m.output(m.loop(m.input("n", n - 2), step, m.input("x", -np.sort(-normal(n)))))
+    return n * 8
+
+
+@body
 def roots(m):
     """The roots of nodes in a forest: from parent to parent until one is its own."""
     def find(node):
@@ -243,6 +306,29 @@ def bellman_ford(m):
     first[0] = 0
     m.output(m.loop(m.input("n", 63), lambda i, d: m.ScatterElements(d, end, d[start] + length, reduction="min"), m.input("d", first)))
     return 63
+
+
+@body
+def search(m):
+    """How far 1,000 nodes of 4 ways each are, by a queue."""
+    n = 1000
+    graph = m.input("graph", whole(n, n, 4))
+
+    def step(i, far, queue, head, tail):
+        node = queue[head]
+        next_far = far[node] + 1
+
+        def look(k, far, queue, tail):
+            other = graph[node][k]
+            return m.choose(far[other] < 0, lambda: (put(m, far, other, next_far), put(m, queue, tail, other), tail + 1),
+                            lambda: (m.Identity(far), m.Identity(queue), m.Identity(tail)))
+
+        far, queue, tail = m.loop(4, look, far, queue, tail)
+        return head + 1 < tail, far, queue, head + 1, tail
+
+    states = [("far", np.array([0] + [-1] * (n - 1))), ("queue", np.zeros(n, "int64")), ("head", np.array(0)), ("tail", np.array(1))]
+    m.output(*m.loop_while(step, *(m.input(*state) for state in states)))
+    return 4 * n
 
 
 @body
@@ -479,6 +565,20 @@ def hodgkin_huxley(m):
 
     m.output(*m.loop(m.input("n", 5000), step, *(m.input(name, np.array(x)) for name, x in dict(v=-65.0, gate=0.32, h=0.6, k=0.05).items())))
     return 5000
+
+
+@body
+def resting_neuron(m):
+    """A neuron that leaks, spikes, and rests for five steps."""
+    def step(v, rest, n, current):
+        v = m.Where(rest > 0, v, v + (current - v) * 0.1)
+        spikes = v > 1.0
+        v = m.Where(spikes, m.constant(0.0, "float32"), v)
+        return v, m.Where(spikes, m.constant(5, "int64"), m.Max(rest - 1, 0)), n + spikes.to("int64"), v
+
+    t = 20_000
+    m.output(*m.scan(step, [m.input("v", zeros()), m.input("rest", np.array(0)), m.input("n", np.array(0))], [m.input("current", uniform(t) * 3)]))
+    return t
 
 
 @body

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times bodies.py by default and compiled (--compile) beside bodies.c, in turn, one thread: ns of an innermost iteration and ratios to C.
+"""Times bodies.py by default and compiled (--compile) beside the same in C, in turn, one thread: ns of an innermost iteration and ratios to C.
 
     time_bodies.py [--only TEXT] [--seconds 1] [--part default,compiled] [--keep FOLDER]
 
@@ -31,7 +31,7 @@ FLAGS = "-std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapp
 
 
 class Hand:
-    """The function of bodies.c; results are like those of the engine."""
+    """The function in C; results are like those of the engine."""
 
     def __init__(self, library, problem, like):
         self.function = getattr(library, problem.name)
@@ -79,7 +79,7 @@ def main():
     parts, n_wrong, ratios = arguments.part.split(","), 0, collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         engines.FOLDER = pathlib.Path(arguments.keep or folder).absolute()
-        subprocess.run([os.environ.get("CC", "gcc"), *FLAGS, "-o", f"{folder}/bodies.so", HERE / "bodies.c", "-lm"], check=True)
+        subprocess.run([os.environ.get("CC", "gcc"), *FLAGS, "-o", f"{folder}/bodies.so", *HERE.glob("*.c"), "-lm"], check=True)
         library = ctypes.CDLL(f"{folder}/bodies.so")
         print(f"{'body':20} {'C ns':>9} " + " ".join(f"{part + '/C':>10}" for part in parts))
         for name in bodies.BODIES:
