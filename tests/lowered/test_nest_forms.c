@@ -29,3 +29,13 @@ Test(nest_forms, lines_with_a_border)
             !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
         "%s", text);
 }
+
+/* Truths of a column that choose rows are compared in C: compilers make no vectors of what a bool chooses. */
+Test(nest_forms, truths_in_front_of_rows)
+{
+    static char text[CLI_TEXT_SIZE];
+
+    expect_same_ways("tests/data/dumps/masked_rows.yaml", true);
+    strcpy(text, cli_call("mdf-run tests/data/dumps/masked_rows.yaml --dump c | grep 'const bool'")->output);
+    cr_expect(strstr(text, " = (*(const unsigned char *)&") != NULL, "%s", text);
+}

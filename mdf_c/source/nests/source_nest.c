@@ -280,13 +280,33 @@ static const char *compared(struct nest_text *text, const char *element)
     return mdf_source_text(text->writer, "(*(const unsigned char *)&%s != 0)", element);
 }
 
-/* Whether a load is an element of an array of truths that others are joined with. Compilers make vectors of such that compare
- * something, not of a bool and what compares: along a row that is long enough it is loaded as a byte that is not 0. */
+/* Whether a step within another's axes chooses by it, or joins it with other truths. */
+static bool is_truth_within(const struct nest_text *text, size_t step)
+{
+    size_t i;
+
+    for (i = step + 1; i < text->nest->n_steps; i++) {
+        const struct mdf_nest_step *user = step_of(text, i);
+
+        if (user->kind == MDF_NEST_ELEMENT && user->level > step_of(text, step)->level &&
+            memchr(user->in, (int)step, user->n_in) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a load is an element of an array of truths that others are joined with, or one that is the same for a whole row.
+ * Compilers make vectors of such that compare something, not of a bool and what compares, and not of what a bool chooses: along a
+ * row that is long enough, and in front of rows, it is loaded as a byte that is not 0. */
 static bool is_joined_truth(const struct nest_text *text, size_t step)
 {
     size_t level = step_of(text, step)->level, i;
 
-    if (step_of(text, step)->dtype != MDF_DTYPE_BOOL || level == 0 || text->nest->extents[level - 1] < FEWEST_ALONG ||
+    if (step_of(text, step)->dtype != MDF_DTYPE_BOOL || is_truth_within(text, step)) {
+        return step_of(text, step)->dtype == MDF_DTYPE_BOOL;
+    }
+    if (level == 0 || text->nest->extents[level - 1] < FEWEST_ALONG ||
         text->writer->lowered->values[step_of(text, step)->view.id].is_scalar) {
         return false;
     }
@@ -301,11 +321,16 @@ static bool is_joined_truth(const struct nest_text *text, size_t step)
     return false;
 }
 
+static bool is_literal(const char *element)
+{
+    return strcmp(element, "true") == 0 || strcmp(element, "false") == 0;
+}
+
 static const char *loaded(struct nest_text *text, size_t step)
 {
     const char *element = nest_text_viewed(text, step);
 
-    return is_joined_truth(text, step) ? compared(text, element) : element;
+    return is_joined_truth(text, step) && !is_literal(element) ? compared(text, element) : element;
 }
 
 /* Whether a load is written where it is used: at its level, in one place; along the vector axis in each loop that uses it, which
