@@ -300,7 +300,10 @@ static bool add_broadcast(struct lowering *lowering, struct scope *scope, const 
 
     op->operator= trial->source->operator;
     op->settings = trial->source->settings;
-    id = lowering_broadcast(lowering, op, &trial->results[0]);
+    id = lowering_composed_nest(lowering, trial, op);
+    if (id == MDF_LOWERED_NONE && !lowering_has_failed(lowering)) {
+        id = lowering_broadcast(lowering, op, &trial->results[0]);
+    }
     *taken = id != MDF_LOWERED_NONE;
     return *taken ? lowering_bind(lowering, scope, trial->source->outputs[0], id) : !lowering_has_failed(lowering);
 }

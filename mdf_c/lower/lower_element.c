@@ -1,5 +1,5 @@
 /* lower_element.c - a function of elements that is made of others, as the ops of these: x / (1 + x * x) as a product, a sum and a
- * quotient, which join those of their neighbours in one loop.
+ * quotient, which join those of their neighbours in one loop; where operands repeat along axes, as the steps of a nest.
  *
  * In: a call that was found to run the loop of a function of elements.def that has no code of its own. Out: ops for its
  * expression, of which the last has the call's result; nothing where a helper is called, or where the ops do not give the
@@ -8,6 +8,7 @@
 #include "functions/elements/element.h"
 #include "functions/elements/where.h"
 #include "mdf_c/base/text.h"
+#include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/lowered/lowered_run.h"
 
@@ -398,6 +399,12 @@ mdf_loop lowering_loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
     return of == MDF_LOWERED_SELECT ? mdf_where.loops[dtype] : NULL;
 }
 
+static mdf_loop loop_of(const struct node *node)
+{
+    return node->code == MDF_LOWERED_ELEMENTS ? mdf_element_operations[node->function].loops[node->dtype]
+                                              : lowering_loop_of(node->code, node->dtype);
+}
+
 /* Ops for all nodes; the value of the last. `examples`: of a number and of a truth, as long as the result. */
 static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading *reading, const struct mdf_lowered_op *call,
                                 const struct mdf_value examples[2])
@@ -423,8 +430,7 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
         for (j = 0; j < node->n_in; j++) {
             op.in[j] = ids[node->in[j]];
         }
-        op.loop = node->code == MDF_LOWERED_ELEMENTS ? mdf_element_operations[node->function].loops[node->dtype]
-                                                     : lowering_loop_of(node->code, node->dtype);
+        op.loop = loop_of(node);
         mdf_value_borrow_tensor(lowering->memory, &scalar, node->is_truth ? MDF_DTYPE_BOOL : reading->dtype, MDF_STRENGTH_TYPED,
                                 0, NULL, &node->cell);
         if (i == reading->n_nodes - 1) {
@@ -474,25 +480,33 @@ static bool is_number(const struct lowering *lowering, mdf_lowered_id id)
            mdf_value_to_double(lowering_example(lowering, id), &number) && number == number;
 }
 
-mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
+/* Reads what an op is made of; false: it is called. */
+static bool reads_as_composed(struct reading *reading, const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
-    const struct mdf_value *result = &trial->results[0];
-    const struct mdf_element *element = element_of(lowering, trial, op);
-    struct reading reading = {.trial = trial, .dtype = (mdf_dtype)op->dtype};
+    const struct mdf_element *element = element_of(lowering, reading->trial, op);
     const struct mdf_element_form *form;
-    struct mdf_value examples[2] = {{0}, {0}};
-    mdf_lowered_id id = MDF_LOWERED_NONE;
     size_t i;
 
     for (i = 0; i < op->n_in && i < 2; i++) {
-        reading.is_number[i] = is_number(lowering, op->in[i]);
+        reading->is_number[i] = is_number(lowering, op->in[i]);
     }
-    if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || !is_composed_type(reading.dtype) ||
-        result->length >= MDF_LOWER_LONG || op->loop != trial->trace.operation->loops[reading.dtype]) {
-        return MDF_LOWERED_NONE;
+    if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || !is_composed_type(reading->dtype) ||
+        reading->trial->results[0].length >= MDF_LOWER_LONG ||
+        op->loop != reading->trial->trace.operation->loops[reading->dtype]) {
+        return false;
     }
-    form = mdf_element_form(element, reading.dtype);
-    if (form == NULL || form->refused != NULL || read_expression(&reading, form->text) == NO_NODE) {
+    form = mdf_element_form(element, reading->dtype);
+    return form != NULL && form->refused == NULL && read_expression(reading, form->text) != NO_NODE;
+}
+
+mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &trial->results[0];
+    struct reading reading = {.trial = trial, .dtype = (mdf_dtype)op->dtype};
+    struct mdf_value examples[2] = {{0}, {0}};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
+
+    if (!reads_as_composed(&reading, lowering, op)) {
         return MDF_LOWERED_NONE;
     }
     if (mdf_value_make_tensor(lowering->memory, &examples[0], reading.dtype, result->rank, mdf_value_shape(result)) == NULL ||
@@ -506,6 +520,59 @@ mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *
     mdf_value_clear(lowering->memory, &examples[0]);
     mdf_value_clear(lowering->memory, &examples[1]);
     return id;
+}
+
+/* A step for a node, of the steps before it. */
+static uint8_t draft_node(struct lowering *lowering, struct nest_draft *draft, const struct node *node, const uint8_t *steps)
+{
+    struct mdf_lowered_op op = {.code = (uint8_t)node->code, .dtype = (uint8_t)node->dtype, .n_in = (uint8_t)node->n_in};
+    struct mdf_value constant = {0};
+    uint8_t in[MDF_MAX_OPERANDS] = {0};
+    unsigned axes = 0;
+    int i;
+
+    if (node->kind == NODE_CONSTANT) {
+        mdf_value_borrow_tensor(lowering->memory, &constant, node->dtype, MDF_STRENGTH_TYPED, 0, NULL, &node->cell);
+        return draft_load(lowering, draft, lowering_add_constant(lowering, &constant, false), NULL);
+    }
+    for (i = 0; i < node->n_in; i++) {
+        in[i] = steps[node->in[i]];
+        axes |= draft->steps[in[i]].axes;
+    }
+    op.loop = loop_of(node);
+    return draft_element(draft, &op, node->is_truth ? MDF_DTYPE_BOOL : draft->steps[in[node->n_in - 1]].step.dtype, in, axes);
+}
+
+mdf_lowered_id lowering_composed_nest(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op)
+{
+    const struct mdf_value *result = &trial->results[0];
+    struct reading reading = {.trial = trial, .dtype = (mdf_dtype)op->dtype};
+    uint8_t axes[MDF_INLINE_RANK], aligned[MDF_INLINE_RANK], steps[MAX_NODES] = {0};
+    struct nest_draft *draft;
+    size_t i;
+    int k;
+
+    if (result->rank > MDF_INLINE_RANK || result->length <= 1 || !reads_as_composed(&reading, lowering, op)) {
+        return MDF_LOWERED_NONE;
+    }
+    draft = draft_new(lowering);
+    for (i = 0; draft != NULL && i < result->rank; i++) {
+        axes[i] = draft_axis(draft, mdf_value_shape(result)[i]);
+    }
+    for (k = 0; draft != NULL && k < reading.n_nodes && !draft->has_failed; k++) {
+        const struct node *node = &reading.nodes[k];
+
+        if (node->kind != NODE_OPERAND) {
+            steps[k] = draft_node(lowering, draft, node, steps);
+        } else if (draft_align(lowering_example(lowering, op->in[node->in[0]]), result, axes, aligned)) {
+            steps[k] = draft_load(lowering, draft, op->in[node->in[0]], aligned);
+        } else {
+            return MDF_LOWERED_NONE;
+        }
+    }
+    return draft == NULL || lowering_has_failed(lowering)
+               ? MDF_LOWERED_NONE
+               : lowering_add_nest(lowering, draft, steps[reading.n_nodes - 1], result, axes);
 }
 
 /* Bails out where a number has no finite value: Python refuses that, and arithmetic does not. */

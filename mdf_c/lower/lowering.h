@@ -456,6 +456,8 @@ mdf_loop lowering_loop_of(enum mdf_lowered_code code, mdf_dtype dtype);
 /* The ops that an op which calls a loop (ELEMENTS) is made of; the last one's value. NONE without a refusal:
  * it is not made of such. */
 mdf_lowered_id lowering_composed(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
+/* The same as a NEST, where operands repeat along axes or lie in rows of others. */
+mdf_lowered_id lowering_composed_nest(struct lowering *lowering, const struct trial *trial, const struct mdf_lowered_op *op);
 /* The same of numbers, where a constant operand makes the function simpler than the C function of `op`. */
 mdf_lowered_id lowering_composed_number(struct lowering *lowering, struct trial *trial, const struct mdf_lowered_op *op);
 /* --- lower_nest.c: NEST ops for calls whose operands repeat along axes, that fold or move, and small products: what the kernel

@@ -39,3 +39,16 @@ Test(nest_forms, truths_in_front_of_rows)
     strcpy(text, cli_call("mdf-run tests/data/dumps/masked_rows.yaml --dump c | grep 'const bool'")->output);
     cr_expect(strstr(text, " = (*(const unsigned char *)&") != NULL, "%s", text);
 }
+
+/* A function of two arrays that is made of others, as the larger one, is so in a nest too, where one of them repeats; nor is a
+ * function called to know which scores are NaN. */
+Test(nest_forms, functions_made_of_others_in_nests)
+{
+    const char *text = dump_whole("tests/data/dumps/overlaps.yaml");
+
+    expect_same_ways("tests/data/dumps/overlaps.yaml", true);
+    cr_expect(
+        (strstr(text, "elements Max") == NULL && strstr(text, "elements Min") == NULL && strstr(text, "elements of") == NULL) ||
+            !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+        "%s", text);
+}

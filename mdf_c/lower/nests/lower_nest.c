@@ -569,7 +569,7 @@ static uint8_t find_in_two_passes(struct folding *folding, bool is_largest, bool
     extreme = fold_axes(folding, is_largest ? MDF_NEST_MAXIMUM : MDF_NEST_MINIMUM, x, order);
     in[0] = apply(folding, MDF_ELEMENT(equal), x, extreme);
     if (is_real) {
-        in[0] = apply(folding, MDF_ELEMENT(logical_or), in[0], apply(folding, MDF_ELEMENT(is_nan), x, 0));
+        in[0] = apply(folding, MDF_ELEMENT(logical_or), in[0], apply(folding, MDF_ELEMENT(not_equal), x, x));
     }
     in[1] = draft_count(folding->lowering, folding->draft, MDF_DTYPE_INT32, folding->draft->extents[folding->row], folding->row);
     in[2] = add_constant(folding, MDF_DTYPE_INT32, is_last ? -1 : INT32_MAX);
