@@ -52,3 +52,12 @@ Test(nest_forms, functions_made_of_others_in_nests)
             !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
         "%s", text);
 }
+
+/* Convolutions of one window, in which output channels are summed side by side: of eight, of fewer, in blocks, in groups. */
+Test(nest_forms, convolutions_of_one_window)
+{
+    const char *text = dump_whole("tests/data/compile/single_windows.yaml");
+
+    expect_same_ways("tests/data/compile/single_windows.yaml", true);
+    cr_expect(strstr(text, "= routine Conv") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}

@@ -339,7 +339,8 @@ static bool plan_conv(struct mdf_call *call, struct mdf_routine_plan *routine)
     routine->whole[7] = sums.skips_rows;
     routine->whole[8] = sums.is_dot;
     mdf_windows_write(&plan.windows, routine->whole + 9);
-    routine->work_bytes = mdf_windows_bytes_met(&plan.windows) + mdf_dtype_size(dtype) * (sums.is_dot ? n_products : n_run);
+    n_run = n_run > n_products ? n_run : n_products; /* or, of one window, what all taps meet */
+    routine->work_bytes = mdf_windows_bytes_met(&plan.windows) + mdf_dtype_size(dtype) * n_run;
     return true;
 }
 
