@@ -53,6 +53,15 @@ Test(nest_forms, functions_made_of_others_in_nests)
         "%s", text);
 }
 
+/* In C a product of two numbers for each of many boxes is a multiplication, and no array of totals. */
+Test(nest_forms, short_products)
+{
+    static char text[CLI_TEXT_SIZE];
+
+    strcpy(text, cli_call("mdf-run tests/data/dumps/overlaps.yaml --dump c | grep -E 'product|double t'")->output);
+    cr_expect(strstr(text, "const double t_") != NULL && strstr(text, "product[") == NULL, "%s", text);
+}
+
 /* Convolutions of one window, in which output channels are summed side by side: of eight, of fewer, in blocks, in groups. */
 Test(nest_forms, convolutions_of_one_window)
 {

@@ -1,6 +1,7 @@
 /* lower_unrolled.c - for C source, and of rows that lie by columns (lower_columns.c): a sum of a few numbers for each element of
- * a longer row (distances of points, products of short rows) is written out as additions, in C source the largest or the smallest
- * of them as choices, so that vectors go along the longer one, and no array of totals is kept. See lowering.h. */
+ * a longer row (distances of points, products of short rows) is written out as additions, in C source a product of them as
+ * multiplications (the areas of boxes), the largest or the smallest of them as choices, so that vectors go along the longer one,
+ * and no array of totals is kept. See lowering.h. */
 #include "functions/elements/element.h"
 #include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
@@ -31,11 +32,12 @@ static const struct mdf_element *function_of(const struct mdf_nest_step *fold)
     switch ((enum mdf_nest_fold)fold->fold) {
     case MDF_NEST_SUM:
         return MDF_ELEMENT(add);
+    case MDF_NEST_PRODUCT:
+        return MDF_ELEMENT(multiply);
     case MDF_NEST_MAXIMUM:
         return MDF_ELEMENT(larger);
     case MDF_NEST_MINIMUM:
         return MDF_ELEMENT(smaller);
-    case MDF_NEST_PRODUCT:
     case MDF_NEST_LARGEST:
     case MDF_NEST_SMALLEST:
     case MDF_NEST_FIRST_MAXIMUM:
@@ -48,7 +50,7 @@ static const struct mdf_element *function_of(const struct mdf_nest_step *fold)
     return NULL;
 }
 
-/* Whether a fold along the innermost axis can be written out: of reals; an extreme in C only, which has choices. */
+/* Whether a fold along the innermost axis can be written out: of reals; a product or an extreme in C only. */
 static bool may_write_fold(const struct lowering *lowering, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold,
                            size_t axis)
 {
@@ -88,6 +90,17 @@ static bool stores_along(const struct mdf_lowered_nest *nest)
     return i < nest->n_steps;
 }
 
+/* Whether a step calls a function, or has a text that compilers may make no vectors of: one of two numbers that is chosen is
+ * none such. */
+static bool is_called(const struct mdf_nest_step *step)
+{
+    const struct mdf_element *element =
+        step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL ? mdf_element_of(step->operator, step->settings) : NULL;
+
+    return step->code == MDF_LOWERED_ELEMENTS &&
+           (element == NULL || (element->id != MDF_ELEMENT_larger && element->id != MDF_ELEMENT_smaller));
+}
+
 /* Whether a step along the innermost axis keeps its folds from being written out. What is stored along it stays as it is, for C
  * source, where what it is made of may be made again. */
 static bool is_in_the_way(const struct lowering *lowering, const struct mdf_nest_step *step, bool stores)
@@ -95,7 +108,7 @@ static bool is_in_the_way(const struct lowering *lowering, const struct mdf_nest
     bool is_cheap = step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT ||
                     step->code == MDF_LOWERED_MULTIPLY || step->code == MDF_LOWERED_CAST;
 
-    return step->code == MDF_LOWERED_ELEMENTS || (stores && (!lowering->is_for_source || !is_cheap));
+    return is_called(step) || (stores && (!lowering->is_for_source || !is_cheap));
 }
 
 /* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, such folds, and
@@ -154,11 +167,12 @@ static uint8_t copy_step(struct unrolling *unrolling, size_t i, size_t k)
     return draft_add(unrolling->draft, &step);
 }
 
-/* A total and what is next, a term or another total: in this order for a sum, the next one first for an extreme, as of two that
- * are equal the first stays. */
+/* A total and what is next, a term or another total: in this order for a sum or product, the next one first for an extreme, as
+ * of two that are equal the first stays. */
 static uint8_t join(struct unrolling *unrolling, const struct mdf_nest_step *fold, uint8_t total, uint8_t next)
 {
-    const uint8_t in[] = {fold->fold == MDF_NEST_SUM ? total : next, fold->fold == MDF_NEST_SUM ? next : total};
+    bool is_extreme = fold->fold != MDF_NEST_SUM && fold->fold != MDF_NEST_PRODUCT;
+    const uint8_t in[] = {is_extreme ? next : total, is_extreme ? total : next};
 
     return draft_apply(unrolling->lowering, unrolling->draft, function_of(fold), in);
 }
@@ -170,7 +184,8 @@ static uint8_t term(struct unrolling *unrolling, const struct mdf_nest_step *fol
 }
 
 /* Total number i before the totals are joined. The first of a sum begins with 0; the others with their terms: as 0 and -0 differ
- * in a sum of nothing but such only, the result has the same bits. Extremes begin with what no term is below or above. */
+ * in a sum of nothing but such only, the result has the same bits. Products begin with 1, which changes no term, extremes with
+ * what no term is below or above. */
 static uint8_t begin_total(struct unrolling *unrolling, const struct mdf_nest_step *fold, size_t i)
 {
     uint8_t first = term(unrolling, fold, i); /* before the number: the order of steps is that of the calls here */
