@@ -141,7 +141,7 @@ bool lowering_read_originals(struct lowering *lowering)
 
 /* ------------------------------------------------------------------ numbers */
 
-static void read_numbers_in_region(const struct copies *copies, const struct mdf_lowered_region *region);
+static void read_numbers_in_region(struct copies *copies, const struct mdf_lowered_region *region);
 
 /* What a state is next may be what an op of the body itself has made, of the same form. */
 static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop)
@@ -160,7 +160,7 @@ static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop
     }
 }
 
-static void read_numbers(const struct copies *copies, struct mdf_lowered_op *op)
+static void read_numbers(struct copies *copies, struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_region *inner;
     size_t i;
@@ -177,7 +177,7 @@ static void read_numbers(const struct copies *copies, struct mdf_lowered_op *op)
     }
 }
 
-static void read_numbers_in_region(const struct copies *copies, const struct mdf_lowered_region *region)
+static void read_numbers_in_region(struct copies *copies, const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_value *values = copies->lowered->values;
     size_t i;
