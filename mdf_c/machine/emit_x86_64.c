@@ -43,6 +43,32 @@ static void emit_entry(struct emission *emission)
     }
 }
 
+void emission_jump_late(struct emission *emission, enum machine_condition condition, struct late_case late)
+{
+    late.here = new_label(emission->assembler);
+    late.back = new_label(emission->assembler);
+    assemble_jump_if(emission->assembler, condition, late.here);
+    bind_label(emission->assembler, late.back);
+    emission->late_cases = assembler_grow(emission->assembler, emission->late_cases, &emission->late_case_capacity,
+                                          emission->n_late_cases, sizeof late);
+    if (!emission->assembler->failed) {
+        emission->late_cases[emission->n_late_cases++] = late;
+    }
+}
+
+static void emit_late_cases(struct emission *emission)
+{
+    size_t i;
+
+    for (i = 0; i < emission->n_late_cases; i++) {
+        const struct late_case *late = &emission->late_cases[i];
+
+        bind_label(emission->assembler, late->here);
+        late->emit(emission, late);
+        assemble_jump(emission->assembler, late->back);
+    }
+}
+
 static void emit_exits(struct emission *emission)
 {
     struct assembler *assembler = emission->assembler;
@@ -347,10 +373,7 @@ static void emit_step(struct emission *emission, struct step *step)
         break;
     case STEP_END:
         emit_exits(emission);
-        emission_nan_cases(emission);
-        emission_index_cases(emission);
-        emission_cast_cases(emission);
-        emission_stop_cases(emission);
+        emit_late_cases(emission);
         break;
     case STEP_DEFERRED:
         break;
@@ -369,10 +392,7 @@ static void release(struct emission *emission)
     }
     mdf_memory_release(emission->memory, emission->lies_in);
     mdf_memory_release(emission->memory, emission->pointers);
-    mdf_memory_release(emission->memory, emission->nan_cases);
-    mdf_memory_release(emission->memory, emission->index_cases);
-    mdf_memory_release(emission->memory, emission->cast_cases);
-    mdf_memory_release(emission->memory, emission->stop_cases);
+    mdf_memory_release(emission->memory, emission->late_cases);
     mdf_memory_release(emission->memory, emission->steps);
     mdf_memory_release(emission->memory, emission->lives);
 }

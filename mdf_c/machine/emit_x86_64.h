@@ -97,24 +97,15 @@ struct register_plan {
     size_t n, capacity;
 };
 
-/* Behind all other code: what a choice of the smaller or the larger one of two reals does where one of them is NaN. */
-struct nan_case {
-    machine_label here, back;
-    uint8_t first, second, chosen;
-    bool is_float;
-};
+struct emission;
 
-/* Behind all other code, too: what is done with an index that is not from 0 on, in rax: it is counted from the end, if it can. */
-struct index_case {
+/* What is seldom done stands behind all other code: that jumps to `here` for it, and goes on at `back`. */
+struct late_case {
+    void (*emit)(struct emission *emission, const struct late_case *late);
     machine_label here, back;
+    uint8_t first, second, chosen; /* registers */
+    bool is_float;
     int32_t limit;
-};
-
-/* Behind all other code: whether a real whose whole number would be the lowest one is that number, or bails out. */
-struct cast_case {
-    machine_label here, back;
-    uint8_t real;
-    bool is_float;
 };
 
 /* What is known of an index. */
@@ -123,11 +114,6 @@ struct checked_index {
     mdf_lowered_id id;
     int64_t limit; /* it is below that */
     size_t since;  /* the number of labels that have been passed by then */
-};
-
-/* Behind all other code: whether a loop that asks only now and then is to stop. */
-struct stop_case {
-    machine_label here, back;
 };
 
 struct emission {
@@ -155,14 +141,8 @@ struct emission {
     const struct step *pointer_loop; /* the innermost loop, whose pointers are there; NULL: there are none */
     bool calls_interpreter;          /* some nest has no code */
     machine_label bail_out;
-    struct nan_case *nan_cases;
-    size_t n_nan_cases, nan_case_capacity;
-    struct index_case *index_cases;
-    size_t n_index_cases, index_case_capacity;
-    struct cast_case *cast_cases;
-    size_t n_cast_cases, cast_case_capacity;
-    struct stop_case *stop_cases;
-    size_t n_stop_cases, stop_case_capacity;
+    struct late_case *late_cases;
+    size_t n_late_cases, late_case_capacity;
     struct checked_index checked[N_CHECKED];
     size_t n_labels_passed; /* 1 and more: of steps that something jumps to, or past */
 };
@@ -198,6 +178,8 @@ struct array_pointer {
 
 /* --- emit_x86_64.c: false: not covered. `listing` may be NULL; its places are noted. */
 bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing);
+/* Where the condition holds, what `emit` does is done before what follows; its labels are set here. */
+void emission_jump_late(struct emission *emission, enum machine_condition condition, struct late_case late);
 
 /* --- emit_x86_64_steps.c */
 bool emission_lay_out(struct emission *emission);
@@ -314,7 +296,6 @@ unsigned machine_vector_code(enum mdf_lowered_code code);
 /* Whether a function casts a scalar: types of which the machine's registers know nothing. */
 bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op);
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op);
-void emission_cast_cases(struct emission *emission); /* behind the exits */
 
 /* --- emit_x86_64_condition.c */
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);
@@ -323,7 +304,6 @@ void emission_jump(struct emission *emission, mdf_lowered_id condition, bool whe
 bool emission_compare(struct emission *emission, mdf_lowered_id condition, struct machine_test *test);
 void emission_jump_on(struct emission *emission, struct machine_test test, machine_label label);
 void emission_select(struct emission *emission, const struct mdf_lowered_op *op);
-void emission_nan_cases(struct emission *emission); /* behind the exits */
 /* A cast of a deferred condition to a real. */
 void emission_cast_condition(struct emission *emission, const struct mdf_lowered_op *op);
 /* The op of a condition that is computed where it is used; NULL. */
@@ -332,8 +312,6 @@ const struct mdf_lowered_op *emission_deferred(const struct emission *emission, 
 /* --- emit_x86_64_loop.c */
 void emission_begin_loop(struct emission *emission, struct step *step);
 void emission_end_loop(struct emission *emission, struct step *step);
-/* Behind all other code: what short loops ask now and then. */
-void emission_stop_cases(struct emission *emission);
 
 /* --- emit_x86_64_points.c: whether an op puts a number, or a short row, where an array lies, and a nest only loads and stores
  * numbers at indices;
@@ -347,7 +325,6 @@ bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lower
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
 void emission_check_index(struct emission *emission, int64_t limit);
-void emission_index_cases(struct emission *emission); /* behind the exits */
 /* Whether all that looks at a number, which the step makes, are loads in nests of one point behind it, by it as an index: the lowest
  * number leads to no element of any array, and bails out there. */
 bool emission_is_only_index(const struct emission *emission, mdf_lowered_id id);

@@ -236,35 +236,18 @@ static bool find_extreme(const struct emission *emission, const struct mdf_lower
     return is_strict || extreme->keeps_nan;
 }
 
-static void add_nan_case(struct emission *emission, struct nan_case added)
-{
-    emission->nan_cases = assembler_grow(emission->assembler, emission->nan_cases, &emission->nan_case_capacity,
-                                         emission->n_nan_cases, sizeof added);
-    if (!emission->assembler->failed) {
-        emission->nan_cases[emission->n_nan_cases++] = added;
-    }
-}
-
 static unsigned order_of(bool is_float)
 {
     return is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE;
 }
 
-void emission_nan_cases(struct emission *emission)
+/* What a choice of the smaller or the larger one of two reals does where one of them is NaN. */
+static void emit_nan(struct emission *emission, const struct late_case *late)
 {
-    struct assembler *assembler = emission->assembler;
-    size_t i;
-
-    for (i = 0; i < emission->n_nan_cases; i++) {
-        const struct nan_case *nan = &emission->nan_cases[i];
-
-        bind_label(assembler, nan->here);
-        emission_move_real(emission, nan->chosen, nan->first);
-        assemble_vector(assembler, order_of(nan->is_float), 16, nan->first, 0, in_register(nan->first));
-        assemble_jump_if(assembler, IF_PARITY, nan->back);
-        emission_move_real(emission, nan->chosen, nan->second);
-        assemble_jump(assembler, nan->back);
-    }
+    emission_move_real(emission, late->chosen, late->first);
+    assemble_vector(emission->assembler, order_of(late->is_float), 16, late->first, 0, in_register(late->first));
+    assemble_jump_if(emission->assembler, IF_PARITY, late->back);
+    emission_move_real(emission, late->chosen, late->second);
 }
 
 /* NaN is looked for beside the choice, by a jump that is never taken: nobody waits for it. */
@@ -276,17 +259,13 @@ static void select_extreme(struct emission *emission, const struct mdf_lowered_o
     uint8_t first = emission_real(emission, op->in[1], SECOND_SCRATCH_REAL);
     uint8_t second = emission_real(emission, op->in[2], THIRD_SCRATCH_REAL);
     uint8_t chosen = target == first || target == second ? SCRATCH_REAL : target;
-    struct nan_case nan = {.first = first, .second = second, .chosen = chosen, .is_float = is_float};
+    struct late_case nan = {.emit = emit_nan, .first = first, .second = second, .chosen = chosen, .is_float = is_float};
 
     assemble_vector(assembler, extreme.code | (is_float ? OF_FLOAT : OF_DOUBLE), 16, chosen, extreme.swaps ? second : first,
                     in_register(extreme.swaps ? first : second));
     if (extreme.keeps_nan) {
-        nan.here = new_label(assembler);
-        nan.back = new_label(assembler);
         assemble_vector(assembler, order_of(is_float), 16, first, 0, in_register(second));
-        assemble_jump_if(assembler, IF_PARITY, nan.here);
-        bind_label(assembler, nan.back);
-        add_nan_case(emission, nan);
+        emission_jump_late(emission, IF_PARITY, nan);
     }
     emission_move_real(emission, target, chosen);
     emission_finish(emission, op->out, target);

@@ -291,32 +291,19 @@ static void ask_to_stop(struct emission *emission)
     assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->bail_out);
 }
 
+static void emit_stop(struct emission *emission, const struct late_case *late)
+{
+    (void)late;
+    ask_to_stop(emission);
+}
+
 /* The same in the first run of every few, beside all other code. */
 static void ask_now_and_then(struct emission *emission, uint8_t counter)
 {
     enum { FEW = 64 };
-    struct stop_case added = {new_label(emission->assembler), new_label(emission->assembler)};
 
-    emission->stop_cases = assembler_grow(emission->assembler, emission->stop_cases, &emission->stop_case_capacity,
-                                          emission->n_stop_cases, sizeof added);
-    if (emission->assembler->failed) {
-        return;
-    }
     assemble_test_number(emission->assembler, 4, in_register(counter), FEW - 1);
-    assemble_jump_if(emission->assembler, IF_EQUAL, added.here);
-    bind_label(emission->assembler, added.back);
-    emission->stop_cases[emission->n_stop_cases++] = added;
-}
-
-void emission_stop_cases(struct emission *emission)
-{
-    size_t i;
-
-    for (i = 0; i < emission->n_stop_cases; i++) {
-        bind_label(emission->assembler, emission->stop_cases[i].here);
-        ask_to_stop(emission);
-        assemble_jump(emission->assembler, emission->stop_cases[i].back);
-    }
+    emission_jump_late(emission, IF_EQUAL, (struct late_case){.emit = emit_stop});
 }
 
 static void begin_run(struct emission *emission, const struct loop_plan *plan, bool is_short)

@@ -170,15 +170,6 @@ static struct range range_of_index(const struct emission *emission, mdf_lowered_
 
 /* ------------------------------------------------------------------ indices */
 
-static void add_index_case(struct emission *emission, struct index_case added)
-{
-    emission->index_cases = assembler_grow(emission->assembler, emission->index_cases, &emission->index_case_capacity,
-                                           emission->n_index_cases, sizeof added);
-    if (!emission->assembler->failed) {
-        emission->index_cases[emission->n_index_cases++] = added;
-    }
-}
-
 /* Whether a number has been found to be below a limit since the last label; else it will have been. */
 static bool was_checked(struct emission *emission, mdf_lowered_id id, int64_t limit)
 {
@@ -201,43 +192,30 @@ static void check_upper(struct emission *emission, mdf_lowered_id id, uint8_t nu
     assemble_jump_if(emission->assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
 }
 
+/* An index in rax that is not from 0 on is counted from the end, if it can. */
+static void emit_index(struct emission *emission, const struct late_case *late)
+{
+    struct assembler *assembler = emission->assembler;
+
+    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), late->limit); /* what was past it still is */
+    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), late->limit);
+    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
+}
+
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
 static void check_index(struct emission *emission, int64_t limit, struct range range)
 {
-    struct assembler *assembler = emission->assembler;
-    struct index_case added = {.limit = (int32_t)limit};
-
     if (range.least >= 0) {
         check_upper(emission, MDF_LOWERED_NONE, RAX, limit, range);
         return;
     }
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
-    added.here = new_label(assembler);
-    added.back = new_label(assembler);
-    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, added.here);
-    bind_label(assembler, added.back);
-    add_index_case(emission, added);
+    assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
+    emission_jump_late(emission, IF_ABOVE_OR_EQUAL, (struct late_case){.emit = emit_index, .limit = (int32_t)limit});
 }
 
 void emission_check_index(struct emission *emission, int64_t limit)
 {
     check_index(emission, limit, unknown);
-}
-
-void emission_index_cases(struct emission *emission)
-{
-    struct assembler *assembler = emission->assembler;
-    size_t i;
-
-    for (i = 0; i < emission->n_index_cases; i++) {
-        const struct index_case *index = &emission->index_cases[i];
-
-        bind_label(assembler, index->here);
-        assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), index->limit); /* what was past it still is */
-        assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), index->limit);
-        assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
-        assemble_jump(assembler, index->back);
-    }
 }
 
 /* The register that has the number of an element among `limit`, which a value is, or says from the end: rax, or the value's own.

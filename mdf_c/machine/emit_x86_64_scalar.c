@@ -235,45 +235,26 @@ static void emit_real(struct emission *emission, const struct mdf_lowered_op *op
 
 /* ------------------------------------------------------------------ casts */
 
-static void add_cast_case(struct emission *emission, struct cast_case added)
-{
-    emission->cast_cases = assembler_grow(emission->assembler, emission->cast_cases, &emission->cast_case_capacity,
-                                          emission->n_cast_cases, sizeof added);
-    if (!emission->assembler->failed) {
-        emission->cast_cases[emission->n_cast_cases++] = added;
-    }
-}
-
-/* What does not fit gives the lowest number, which fits itself. */
-void emission_cast_cases(struct emission *emission)
+/* What does not fit gives the lowest number, which fits itself: whether the real is that number, or bails out. */
+static void emit_lowest(struct emission *emission, const struct late_case *late)
 {
     struct assembler *assembler = emission->assembler;
-    size_t i;
+    uint64_t lowest = late->is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000);
 
-    for (i = 0; i < emission->n_cast_cases; i++) {
-        const struct cast_case *cast = &emission->cast_cases[i];
-        uint64_t lowest = cast->is_float ? UINT64_C(0xDF000000) : UINT64_C(0xC3E0000000000000);
-
-        bind_label(assembler, cast->here);
-        assemble_vector(assembler, cast->is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, cast->real, 0,
-                        constant_operand(assembler, lowest, cast->is_float ? 4 : 8));
-        assemble_jump_if(assembler, IF_PARITY, emission->bail_out);
-        assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
-        assemble_jump(assembler, cast->back);
-    }
+    assemble_vector(assembler, late->is_float ? VECTOR_ORDER_FLOAT : VECTOR_ORDER_DOUBLE, 16, late->first, 0,
+                    constant_operand(assembler, lowest, late->is_float ? 4 : 8));
+    assemble_jump_if(assembler, IF_PARITY, emission->bail_out);
+    assemble_jump_if(assembler, IF_NOT_EQUAL, emission->bail_out);
 }
 
 /* A real as int64 in rax; bails out where the number does not fit. */
 static void truncate_to_long(struct emission *emission, bool is_float, uint8_t real)
 {
     struct assembler *assembler = emission->assembler;
-    struct cast_case cast = {new_label(assembler), new_label(assembler), real, is_float};
 
     assemble_vector(assembler, is_float ? VECTOR_INT_8_OF_FLOAT : VECTOR_INT_8_OF_DOUBLE, 16, RAX, 0, in_register(real));
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), 1);
-    assemble_jump_if(assembler, IF_OVERFLOW, cast.here);
-    bind_label(assembler, cast.back);
-    add_cast_case(emission, cast);
+    emission_jump_late(emission, IF_OVERFLOW, (struct late_case){.emit = emit_lowest, .first = real, .is_float = is_float});
 }
 
 /* From 2^63 on without that, which is the upper bit. */
