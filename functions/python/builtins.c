@@ -34,14 +34,6 @@ static bool run_abs(struct mdf_call *call)
     return mdf_ufunc_apply(call, target, &mdf_ufunc_absolute, call->inputs, NULL);
 }
 
-static bool run_divmod(struct mdf_call *call)
-{
-    struct mdf_value *items = mdf_python_make_list(call, mdf_call_target(call, 0), 2);
-
-    return items != NULL && mdf_python_floor_divide(call, &items[0], call->inputs[0], call->inputs[1]) &&
-           mdf_python_modulo(call, &items[1], call->inputs[0], call->inputs[1]);
-}
-
 /* a * b modulo m, by doubling: no intermediate value passes 64 bits. */
 static uint64_t multiply_modulo(uint64_t a, uint64_t b, uint64_t m)
 {
@@ -367,7 +359,7 @@ static bool run_str(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_python_builtins[] = {
     MDF_FUNCTION("abs", run_abs, 0, "x", MDF_ELEMENT(exact_absolute)),
-    MDF_FUNCTION("divmod", run_divmod, 0, "a b"),
+    MDF_FUNCTION("divmod", NULL, 0, "a b", .meaning = MDF_MEANING("result", NULL, {"result", "(a // b, a % b)", NULL})),
     MDF_FUNCTION("pow", run_pow, 0, "base exp mod=", MDF_ELEMENT(power_of_numbers)),
     MDF_FUNCTION("len", run_len, 0, "obj", .form = MDF_FORM_OF_SHAPE, .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("round", run_round, 0, "number ndigits=", .form = MDF_FORM_NEAREST, .derivatives = mdf_derivatives_flat),

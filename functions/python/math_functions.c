@@ -126,24 +126,14 @@ static bool run_lgamma(struct mdf_call *call)
     return yield_checked(call, x, x == 1 || x == 2 ? 0 : lgamma_r(x, &(int){0}), true);
 }
 
-/* "x base=". */
 static bool run_log(struct mdf_call *call)
 {
-    double x, base;
+    double x;
 
-    if (!mdf_call_real(call, 0, &x) || !mdf_python_real(call, 1, M_E, &base)) {
+    if (!mdf_call_real(call, 0, &x)) {
         return false;
     }
-    if (x <= 0 || base <= 0) {
-        return refuse_domain(call);
-    }
-    if (mdf_python_given(call, 1) == NULL) {
-        return mdf_python_make_real(call, mdf_call_target(call, 0), mdf_log_float64(x));
-    }
-    if (base == 1) {
-        return mdf_call_error(call, MDF_VALUE, "division by zero");
-    }
-    return mdf_python_make_real(call, mdf_call_target(call, 0), mdf_log_float64(x) / mdf_log_float64(base));
+    return x > 0 || isnan(x) ? mdf_python_make_real(call, mdf_call_target(call, 0), mdf_log_float64(x)) : refuse_domain(call);
 }
 
 static bool run_ulp(struct mdf_call *call)
@@ -160,20 +150,6 @@ static bool run_ulp(struct mdf_call *call)
         x = isinf(next) ? x - nextafter(x, 0) : next - x;
     }
     return mdf_python_make_real(call, mdf_call_target(call, 0), x);
-}
-
-/* A pair of values: the fraction and the whole part of a number, both with its sign. */
-static bool run_modf(struct mdf_call *call)
-{
-    struct mdf_value *items;
-    double x, whole, fraction;
-
-    if (!mdf_call_real(call, 0, &x)) {
-        return false;
-    }
-    fraction = modf(x, &whole);
-    items = mdf_python_make_list(call, mdf_call_target(call, 0), 2);
-    return items != NULL && mdf_python_make_real(call, &items[0], fraction) && mdf_python_make_real(call, &items[1], whole);
 }
 
 static bool run_frexp(struct mdf_call *call)
@@ -211,25 +187,6 @@ static bool run_isfinite(struct mdf_call *call)
     double x;
 
     return mdf_call_real(call, 0, &x) && mdf_python_make_bool(call, mdf_call_target(call, 0), isfinite(x));
-}
-
-/* "a b rel_tol= abs_tol=". */
-static bool run_isclose(struct mdf_call *call)
-{
-    double a, b, relative, absolute, difference;
-
-    if (!mdf_call_real(call, 0, &a) || !mdf_call_real(call, 1, &b) || !mdf_python_real(call, 2, 1e-9, &relative) ||
-        !mdf_python_real(call, 3, 0, &absolute)) {
-        return false;
-    }
-    if (relative < 0 || absolute < 0) {
-        return mdf_call_error(call, MDF_VALUE, "a tolerance is negative");
-    }
-    difference = fabs(b - a);
-    return mdf_python_make_bool(
-        call, mdf_call_target(call, 0),
-        a == b || (!isinf(a) && !isinf(b) &&
-                   (difference <= fabs(relative * b) || difference <= fabs(relative * a) || difference <= absolute)));
 }
 
 /* ------------------------------------------------------------------ functions of two numbers */
@@ -489,6 +446,8 @@ static bool run_fsum(struct mdf_call *call)
     return mdf_python_make_real(call, mdf_call_target(call, 0), round_partials(partials, n_partials));
 }
 
+#define NOT_NEGATIVE(tolerance) "operator.refuse('math.isclose: a tolerance is negative', " tolerance ", " tolerance " >= 0)"
+
 const struct mdf_operator mdf_operators_python_math_functions[] = {
     MDF_FUNCTION("math.acos", run_acos, 0, "x", MDF_ELEMENT(arc_cosine)),
     MDF_FUNCTION("math.acosh", run_acosh, 0, "x", MDF_ELEMENT(arc_cosine_hyperbolic)),
@@ -516,20 +475,31 @@ const struct mdf_operator mdf_operators_python_math_functions[] = {
     MDF_FUNCTION("math.fsum", run_fsum, 0, "seq", .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"})),
     MDF_FUNCTION("math.gamma", run_gamma, 0, "x", .derivatives = MDF_DERIVATIVES({0, "dy * y * gradient.digamma(x0)"})),
     MDF_FUNCTION("math.hypot", run_hypot, 0, "*coordinates", MDF_ELEMENT(hypotenuse)),
-    MDF_FUNCTION("math.isclose", run_isclose, 0, "a b rel_tol= abs_tol=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.isclose", NULL, 0, "a b rel_tol= abs_tol=",
+                 .meaning = MDF_MEANING(
+                     "result", NULL, {"relative", "1e-09 if rel_tol is None else " NOT_NEGATIVE("rel_tol"), NULL},
+                     {"absolute", "0.0 if abs_tol is None else " NOT_NEGATIVE("abs_tol"), NULL},
+                     {"apart", "math.fabs(b - a)", NULL},
+                     {"result",
+                      "a == b or not (math.isinf(a) or math.isinf(b)) and (apart <= math.fabs(relative * b) or apart <= "
+                      "math.fabs(relative * a) or apart <= absolute)",
+                      NULL}),
+                 .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.isfinite", run_isfinite, 0, "x", MDF_ELEMENT(is_finite)),
     MDF_FUNCTION("math.isinf", run_isinf, 0, "x", MDF_ELEMENT(is_infinite)),
     MDF_FUNCTION("math.isnan", run_isnan, 0, "x", MDF_ELEMENT(is_nan)),
     MDF_FUNCTION("math.ldexp", run_ldexp, 0, "x i", .derivatives = MDF_DERIVATIVES({0, "dy * 2.0 ** x1"}, {1, NULL})),
     MDF_FUNCTION("math.lgamma", run_lgamma, 0, "x", .derivatives = MDF_DERIVATIVES({0, "dy * gradient.digamma(x0)"})),
-    MDF_FUNCTION("math.log", run_log, 0, "x base=", MDF_ELEMENT(logarithm),
-                 .derivatives = MDF_DERIVATIVES({0, "dy / x0 if x1 is None else dy / (x0 * math.log(x1))"},
-                                                {1, "-dy * y / (x1 * math.log(x1))"}),
-                 .nodes = "Div(Log(a), Log(b))"),
+    MDF_FUNCTION("math.log", run_log, 0, "x base=+operator.log_to_base", MDF_ELEMENT(logarithm)),
+    MDF_FUNCTION("operator.log_to_base", NULL, 0, "x base",
+                 .meaning = MDF_MEANING("result", NULL, {"result", "math.log(x) / math.log(base)", NULL})),
     MDF_FUNCTION("math.log10", run_log10, 0, "x", MDF_ELEMENT(logarithm_base_ten)),
     MDF_FUNCTION("math.log1p", run_log1p, 0, "x", MDF_ELEMENT(logarithm_of_one_more)),
     MDF_FUNCTION("math.log2", run_log2, 0, "x", MDF_ELEMENT(logarithm_base_two)),
-    MDF_FUNCTION("math.modf", run_modf, 0, "x"),
+    MDF_FUNCTION("math.modf", NULL, 0, "x",
+                 .meaning =
+                     MDF_MEANING("result", NULL, {"part", "math.copysign(0.0 if math.isinf(x) else math.fmod(x, 1.0), x)", NULL},
+                                 {"result", "(part, math.copysign(x - part, x))", NULL})),
     MDF_FUNCTION("math.nextafter", run_nextafter, 0, "x y", MDF_ELEMENT(next_after)),
     MDF_FUNCTION("math.pow", run_pow, 0, "x y", MDF_ELEMENT(power)),
     MDF_FUNCTION("math.radians", run_radians, 0, "x", MDF_ELEMENT(radians)),

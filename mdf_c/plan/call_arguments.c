@@ -205,7 +205,7 @@ static bool place_beside(struct target *target, const struct mdf_operator *row, 
                          const struct mdf_expression *given, struct call_arguments *arguments, bool *done)
 {
     *done = formal->allowed != NULL;
-    if (*done && formal->allowed[0] == '?') {
+    if (*done && (formal->allowed[0] == '?' || formal->allowed[0] == '+')) {
         *done = given->kind == MDF_EXPRESSION_NONE;
         arguments->row = *done ? arguments->row : named_row(formal->allowed + 1);
         return true;

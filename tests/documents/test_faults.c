@@ -704,9 +704,9 @@ static const struct {
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of what is chosen, kept or gone through item by item "
      "(node 'f', output port 'y')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'math.modf(x[0])'}}",
+    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'math.frexp(x[0])'}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of math.modf by its input 1 (node 'f', output port "
+     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of math.frexp by its input 1 (node 'f', output port "
      "'y')"},
     {GRADIENT("parameters: {x: {value: [1.5, 2.0]}}, output_ports: {o: {value: x}, y: {value: 'x[0] and x[1]'}}",
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),

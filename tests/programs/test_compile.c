@@ -199,6 +199,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
         "tests/data/compile/sequences.yaml --typed --trace -n 2",
         "tests/data/compile/lists.yaml --typed --trace -n 5",
+        "tests/data/compile/pairs_and_norms.yaml --typed --trace -n 5",
         "tests/data/compile/early_identity.yaml --typed -n 3",
         "tests/data/compile/outer_products.yaml --typed --trace -n 3",
         "tests/data/compile/grown.yaml --typed --trace -n 2",

@@ -5,92 +5,12 @@
 #include "functions/moves/indexing.h"
 #include "functions/python/numpy/numpy_linalg.h"
 #include "functions/python/numpy/numpy_products.h"
-#include "functions/python/numpy/numpy_reduce.h"
 #include "functions/python/ufunc.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SLOT_POWERS = MDF_SLOT_OWN + 3, SLOT_RESULTS, SLOT_MATRIX, SLOT_SQUARE };
-
-/* ------------------------------------------------------------------ norm */
-
-/* What is summed or chosen for a norm of vectors: the magnitudes x in some power, and what is done with the sum. */
-static double to_power(double x, double order)
-{
-    if (isinf(order) || order == 1) {
-        return fabs(x);
-    }
-    return order == 2 ? x * x : order == 0 ? x != 0 : pow(fabs(x), order);
-}
-
-static double from_power(double sum, double order)
-{
-    if (isinf(order) || order == 1 || order == 0) {
-        return sum;
-    }
-    return order == 2 ? sqrt(sum) : pow(sum, 1 / order);
-}
-
-/* Slot `slot` becomes the norms of vectors along `axis` (NULL: of all elements). The array is of float64. */
-static bool norm_vectors(struct mdf_call *call, size_t slot, const struct mdf_value *array, const struct mdf_value *axis,
-                         bool keeps_axes, double order)
-{
-    const struct mdf_reduction *reduction = !isinf(order) ? &mdf_numpy_sum : order > 0 ? &mdf_numpy_max : &mdf_numpy_min;
-    struct mdf_value *slots = mdf_python_slots(call);
-    struct mdf_python_type none = {MDF_DTYPE_NONE, false};
-    double *powers =
-        mdf_python_make(call, &slots[SLOT_POWERS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, array->rank, mdf_value_shape(array));
-    size_t i;
-
-    for (i = 0; powers != NULL && i < array->length; i++) {
-        powers[i] = to_power(((const double *)array->data)[i], order);
-    }
-    if (powers == NULL || !mdf_numpy_reduce(call, &slots[slot], reduction, &slots[SLOT_POWERS], axis, keeps_axes, none)) {
-        return false;
-    }
-    for (i = 0; i < slots[slot].length; i++) {
-        ((double *)slots[slot].data)[i] = from_power(((double *)slots[slot].data)[i], order);
-    }
-    return true;
-}
-
-/* Norms of a matrix: the largest or smallest sum of magnitudes of a column (order 1, -1) or of a row (infinite order). */
-static bool norm_matrix(struct mdf_call *call, const struct mdf_value *matrix, bool keeps_axes, double order)
-{
-    const struct mdf_reduction *choice = order > 0 ? &mdf_numpy_max : &mdf_numpy_min;
-    struct mdf_value *slots = mdf_python_slots(call), axis = {0};
-    struct mdf_python_type none = {MDF_DTYPE_NONE, false};
-    int64_t summed = isinf(order) ? 1 : 0;
-
-    if (fabs(order) != 1 && !isinf(order)) {
-        return mdf_call_error(call, MDF_UNSUPPORTED,
-                              "a matrix norm of order %g is not supported: it is 1, -1, inf, -inf or 'fro'", order);
-    }
-    mdf_value_borrow_tensor(call->context->memory, &axis, MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 0, NULL, &summed);
-    return norm_vectors(call, SLOT_MATRIX, matrix, &axis, keeps_axes, 1) &&
-           mdf_numpy_reduce(call, &slots[SLOT_RESULTS], choice, &slots[SLOT_MATRIX], NULL, keeps_axes, none);
-}
-
-/* The order that input 1 names, of norms over `n_axes`; 2 where it is not given, or 'fro'. */
-static bool read_order(struct mdf_call *call, size_t n_axes, double *order, bool *given)
-{
-    const struct mdf_value *value = mdf_python_given(call, 1);
-    bool is_named = value != NULL && mdf_python_is_string(value);
-    size_t length;
-
-    *given = value != NULL && !is_named;
-    if (n_axes > 2 && (value != NULL || mdf_python_given(call, 2) != NULL)) {
-        return mdf_call_error(call, MDF_VALUE, "norms are those of vectors or matrices, not of %zu axes", n_axes);
-    }
-    if (is_named) {
-        *order = 2;
-        return (n_axes == 2 && strcmp(mdf_python_text(value, &length), "fro") == 0) ||
-               mdf_call_error(call, MDF_UNSUPPORTED, "the norm '%.80s' of %zu axes is not supported",
-                              mdf_python_text(value, &length), n_axes);
-    }
-    return mdf_python_real(call, 1, 2, order);
-}
 
 /* The type of reals that an array computes in. */
 static struct mdf_python_type real_type(const struct mdf_call *call, const struct mdf_value *array)
@@ -100,32 +20,6 @@ static struct mdf_python_type real_type(const struct mdf_call *call, const struc
                                    array->strength == MDF_STRENGTH_TYPED};
 
     return type;
-}
-
-/* "x ord= axis= keepdims=". */
-static bool run_norm(struct mdf_call *call)
-{
-    const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS + 1), *axis = mdf_python_given(call, 2),
-                           *reals;
-    struct mdf_value *slots = mdf_python_slots(call);
-    bool keeps_axes, given, done;
-    size_t n_axes = array != NULL ? array->rank : 0;
-    double order;
-
-    if (array == NULL || slots == NULL || (axis != NULL && mdf_python_integers(call, 2, MDF_SLOT_OPERANDS, &n_axes) == NULL) ||
-        !read_order(call, n_axes, &order, &given) || !mdf_python_truth(call, 3, false, &keeps_axes)) {
-        return false;
-    }
-    reals = mdf_python_array_of(call, array, MDF_DTYPE_FLOAT64, MDF_SLOT_OPERANDS + 2);
-    if (reals == NULL) {
-        return false;
-    }
-    if (given && axis != NULL && n_axes == 2) {
-        return mdf_call_error(call, MDF_UNSUPPORTED, "norms of several matrices have no order here");
-    }
-    done = given && axis == NULL && array->rank == 2 ? norm_matrix(call, reals, keeps_axes, order)
-                                                     : norm_vectors(call, SLOT_RESULTS, reals, axis, keeps_axes, order);
-    return done && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
 }
 
 /* ------------------------------------------------------------------ elimination */
@@ -383,28 +277,6 @@ static const struct mdf_meaning_scan powers = {
     (const struct mdf_meaning_step[]){{"next", "numpy.matmul(power, base)", NULL}, {NULL, NULL, NULL}}, "next"};
 
 const struct mdf_operator mdf_operators_python_numpy_linalg[] = {
-    MDF_FUNCTION("numpy.linalg.norm", NULL, 0, "x ord= axis= keepdims=",
-                 .meaning = MDF_MEANING(
-                     "result", NULL, {"reals", "1.0 * numpy.asarray(x)", NULL},
-                     {"result",
-                      "operator.norm_root(numpy.sum(reals * reals, axis, keepdims=keepdims)) if ord is None and (axis is None or "
-                      "numpy.size(axis) < 3) else "
-                      "operator.linalg.norm(x, ord, axis, keepdims)",
-                      NULL})),
-    MDF_FUNCTION(
-        "operator.linalg.norm", run_norm, 0, "x ord= axis= keepdims=",
-        .meaning = MDF_MEANING(
-            "result", NULL, {"size", "numpy.abs(x0)", NULL},
-            {"is_vector", "x0.ndim == 1 or (x2 is not None and numpy.asarray(x2).ndim == 0)", NULL},
-            {"euclidean", "operator.norm_root(numpy.sum(x0 * x0, x2))", NULL},
-            {"total", "numpy.sum(size ** x1, x2) if is_vector and x1 is not None and x1 != 0 and abs(x1) != math.inf else 1.0",
-             NULL},
-            {"result",
-             "numpy.reshape(euclidean if x1 is None or x1 == 'fro' or x1 == 2 and is_vector else numpy.max(size, x2) if x1 == "
-             "math.inf and is_vector else numpy.min(size, x2) if x1 == -math.inf and is_vector else numpy.where(total == "
-             "0, 0.0, numpy.where(total == 0, 1.0, total) ** (1 / x1)) if is_vector and x1 != 0 else gradient.refuse('this "
-             "norm'), y.shape)",
-             NULL})),
     MDF_FUNCTION("numpy.linalg.det", run_det, 0, "a", .routine = SOLVE_ROUTINE(plan_det, NULL),
                  .derivatives =
                      MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"})),

@@ -1,7 +1,7 @@
 /* numpy_written_out.c - numpy's functions that are others of them: outer vdot vecdot matvec vecmat trace tri diagflat
  * matrix_transpose ptp count_nonzero nansum nanprod trapezoid var std average nanmean nanvar nanstd inner kron cross tensordot
- * diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose array_equal histogram; and
- * what `where` of sums and the order 'F' of numpy.reshape call.
+ * diff gradient delete insert pad rot90 take_along_axis nan_to_num cov corrcoef isin isclose allclose array_equal histogram
+ * linalg.norm; and what `where` of sums and the order 'F' of numpy.reshape call.
  *
  * Source: numpy 2.4, their documentation. */
 #include "functions/python/numpy/written_out.h"
@@ -25,6 +25,8 @@
 #define LIKE(number) "numpy.full_like(array, " number ")"
 /* Which elements count. */
 #define THOSE "numpy.broadcast_to(where, numpy.shape(a))"
+/* Of what a norm adds up. */
+#define ADDED(what) "numpy.sum(" what ", axis, keepdims=keepdims)"
 /* How many are numbers. */
 #define N_NUMBERS "numpy.sum(numpy.where(numpy.not_equal(a, a), 0.0, 1.0), axis, keepdims=keepdims)"
 
@@ -63,6 +65,24 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT("operator.ravel_columns", 0, "a", RESULT("numpy.ravel(numpy.transpose(a))")),
     WRITTEN_OUT("operator.reshape_columns", 0, "a shape",
                 RESULT("numpy.transpose(numpy.reshape(numpy.transpose(a), numpy.flip(numpy.ravel(shape))))")),
+    WRITTEN_OUT("numpy.linalg.norm", 0, "x ord= axis= keepdims=", STEP("reals", "1.0 * numpy.asarray(x)"),
+                STEP("n_axes", "numpy.ndim(reals) if axis is None else numpy.size(axis)"),
+                RESULT("operator.norm_root(" ADDED("reals * reals") ") if ord is None and (axis is None or n_axes < 3) or n_axes == "
+                       "2 and ord == 'fro' else operator.norm_of_lines(numpy.abs(reals), ord, axis, keepdims) if n_axes == 1 else "
+                       "operator.norm_of_matrix(numpy.abs(reals), ord, axis, keepdims)")),
+    WRITTEN_OUT("operator.norm_of_lines", 0, "x ord axis= keepdims=",
+                RESULT("numpy.max(x, axis, keepdims=keepdims) if ord == math.inf else numpy.min(x, axis, keepdims=keepdims) if ord "
+                       "== -math.inf else " ADDED("numpy.where(numpy.not_equal(x, 0), numpy.ones_like(x), numpy.zeros_like(x))")
+                       " if ord == 0 else " ADDED("x") " if ord == 1 else operator.norm_root(" ADDED("x * x") ") if ord == 2 else "
+                       "operator.norm_of_powers(" ADDED("x ** ord") ", ord)")),
+    WRITTEN_OUT("operator.norm_of_powers", 0, "total ord", STEP("is_zero", "(total == 0) & (ord > 0)"),
+                RESULT("numpy.where(is_zero, 0.0, numpy.where(is_zero, 1.0, total) ** (1 / ord))")),
+    WRITTEN_OUT("operator.norm_of_matrix", 0, "x ord axis= keepdims=",
+                STEP("along", "operator.refuse('numpy.linalg.norm: norms of matrices are those of one, of order 1, -1, inf, -inf or "
+                              "fro', 0 if ord == 1 or ord == -1 else 1, axis is None and numpy.ndim(x) == 2 and (ord == 1 or ord == "
+                              "-1 or ord == math.inf or ord == -math.inf))"),
+                STEP("sums", "numpy.sum(x, along, keepdims=True)"),
+                RESULT("numpy.max(sums, None, keepdims=keepdims) if ord > 0 else numpy.min(sums, None, keepdims=keepdims)")),
     /* How many lie in each bin, the last of which has both its ends; and the ends of all. */
     WRITTEN_OUT(
         "numpy.histogram", 0, "a bins= range= density= weights=", STEP("n", "10 if bins is None else bins"),
