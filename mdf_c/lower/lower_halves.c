@@ -1,8 +1,7 @@
 /* lower_halves.c - for C source: calls on float16 and bfloat16, which C has no arithmetic for. Of a kernel that computes in
  * float32, or float64, and rounds once it is the call of the same operator on what its inputs are in that type, whose results are
- * rounded.
- * Elements that are only moved or chosen stay as they are; folds are nests, which round totals (lower_nest.c). Each is taken
- * where it gives the bits of the kernel on the examples. See trial.h. */
+ * rounded; the largest of bytes are found in float32 too. Elements that are only moved or chosen stay as they are; folds are
+ * nests, which round totals (lower_nest.c). Each is taken where it gives the bits of the kernel on the examples. See trial.h. */
 #include "functions/kernel/move.h"
 #include "mdf_c/lower/trial.h"
 
@@ -29,6 +28,16 @@ static bool has_half_results(const struct trial *trial)
     for (i = 0; i < trial->source->n_outputs && !(trial->outputs[i] != NULL && is_half_array(&trial->results[i])); i++) {
     }
     return i < trial->source->n_outputs;
+}
+
+/* Whether a kernel of one array of bytes computes with them in float32, as a pool that chooses some of them does. */
+static bool is_of_bytes(const struct trial *trial)
+{
+    const struct mdf_value *x = trial->effective[0], *result = &trial->results[0];
+
+    return trial->n == 1 && trial->source->n_outputs == 1 && trial->ids[0] != MDF_LOWERED_NONE && x->kind == MDF_KIND_TENSOR &&
+           (x->dtype == MDF_DTYPE_INT8 || x->dtype == MDF_DTYPE_UINT8) && result->kind == MDF_KIND_TENSOR &&
+           result->dtype == x->dtype && trial->trace.works_in == MDF_DTYPE_FLOAT32;
 }
 
 /* ------------------------------------------------------------------ a call in a wider type */
@@ -72,7 +81,7 @@ static bool bind_wide_inputs(struct lowering *lowering, struct scope *own, const
     for (i = 0; i < trial->n; i++) {
         mdf_lowered_id id = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
 
-        if (id != MDF_LOWERED_NONE && is_half_array(trial->effective[i])) {
+        if (id != MDF_LOWERED_NONE && (is_half_array(trial->effective[i]) || is_of_bytes(trial))) {
             id = lowering_cast(lowering, id, wide_dtype(trial));
         }
         if (wide->inputs[i] != MDF_NO_OPERAND && (id == MDF_LOWERED_NONE || !lowering_bind(lowering, own, wide->inputs[i], id))) {
@@ -87,6 +96,10 @@ static mdf_lowered_id rounded_result(struct lowering *lowering, const struct tri
 {
     const struct mdf_value *result = &trial->results[output];
 
+    if (id != MDF_LOWERED_NONE && is_of_bytes(trial)) {
+        id = lowering_cast_by(lowering, id, MDF_DTYPE_INT32, trial->source->operator);
+        id = lowering_cast(lowering, id, (mdf_dtype)result->dtype);
+    }
     if (id != MDF_LOWERED_NONE && is_half_array(result) && lowering_example(lowering, id)->dtype == wide_dtype(trial)) {
         id = lowering_cast(lowering, id, (mdf_dtype)result->dtype);
     }
@@ -189,7 +202,8 @@ bool lowering_meets_halves(const struct lowering *lowering, const struct trial *
     bool is_elsewhere = is_choice || operator->fold != NULL ||(operator->move != NULL && !is_cast(trial));
 
     return lowering->is_for_source &&
-           (is_unwritten_cast(lowering, trial) || (!is_elsewhere && (has_half_inputs(trial) || has_half_results(trial))));
+           (is_unwritten_cast(lowering, trial) ||
+            (!is_elsewhere && (has_half_inputs(trial) || has_half_results(trial) || is_of_bytes(trial))));
 }
 
 bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
@@ -201,5 +215,6 @@ bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const
     if (is_cast(trial)) {
         return lower_cast(lowering, scope, trial, taken);
     }
-    return !works_in_wider(trial) || !has_half_inputs(trial) || lower_widely(lowering, scope, trial, taken);
+    return !works_in_wider(trial) || !(has_half_inputs(trial) || is_of_bytes(trial)) ||
+           lower_widely(lowering, scope, trial, taken);
 }

@@ -178,6 +178,7 @@ Test(compile, each_function_and_condition_computes_the_same)
         "tests/data/compile/pairs.yaml --typed",
         "tests/data/compile/layers.json --typed -n 2",
         "tests/data/compile/quantised.yaml --typed --trace -n 2",
+        "tests/data/compile/pools_of_bytes.yaml --typed -n 2",
         "tests/data/compile/small_types.yaml --typed -n 3",
         "tests/data/compile/images_and_windows.yaml --typed --trace -n 3",
         "tests/data/compile/resize.yaml --typed",
