@@ -214,6 +214,7 @@ def microsoft():
     kinds = {"mark": schema.AttrType.INT, "mincharnum": schema.AttrType.INT, "pad_value": schema.AttrType.STRING}
     required = [schema.Attribute(name, kind, required=True) for name, kind in kinds.items()]
     windows = [attribute(name) for name in ("kernel_shape", "output_padding", "dilations", "strides")]
+    lstm = onnx.defs.get_schema("LSTM", 7)
     convolved = [formal("X", "T"), formal("W", "T"), formal("Pads", "tensor(int64)", optional), formal("B", "T", optional)]
     return [
         operator("CDist", [formal("A", "T"), formal("B", "T")], [formal("C", "T")], {"T": ["float", "double"]},
@@ -221,6 +222,7 @@ def microsoft():
         operator("ConvTransposeWithDynamicPads", convolved, [formal("Y", "T")], {"T": reals},
                  [*windows, attribute("auto_pad", "NOTSET"), attribute("group", 1)]),
         operator("Inverse", [formal("X", "T")], [formal("Y", "T")], {"T": reals}),
+        operator("LSTMOfRoundedStates", lstm.inputs, lstm.outputs, {"T": ["float"], "T1": ["int32"]}, list(lstm.attributes.values())),
         operator("MurmurHash3", [formal("X", "T1")], [formal("Y", "T2")], {"T1": words, "T2": ["int32", "uint32"]},
                  [attribute("seed", 0), attribute("positive", 1)]),
         operator("Tokenizer", [formal("X", "T")], [formal("Y", "T")], {"T": ["string"]},

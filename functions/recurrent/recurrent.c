@@ -1,9 +1,11 @@
-/* recurrent.c - recurrent networks: RNN, GRU, LSTM.
+/* recurrent.c - recurrent networks: RNN, GRU, LSTM, LSTMOfRoundedStates.
  *
  * Comes in: X [steps, batch, n], weights W [directions, gates, n], R [directions, gates, hidden], and optionally biases, lengths,
  * initial states, peepholes. Goes out: the hidden state of each step Y [steps, directions, batch, hidden], 0 after a member's
- * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. Source: the
- * ONNX operators, all versions. */
+ * end, and the last states. Layout 1 has the batch first. The products with W are done for all steps at once. States are
+ * rounded for what they are multiplied with where a quantised network is meant: to what DynamicQuantizeLinear and
+ * DequantizeLinear make of those of the whole batch. Source: the ONNX operators, all versions; DynamicQuantizeLSTM of ONNX
+ * Runtime. */
 #include "functions/recurrent/recurrent.h"
 
 #include "functions/kernel/workspace.h"
@@ -12,6 +14,9 @@
 #include <math.h>
 #include <string.h>
 #include <strings.h>
+
+#include "functions/elements/element_helpers.h"
+#include "functions/quantised/rounded_routine.inc"
 
 struct recurrent_settings {
     struct mdf_strings activations;
@@ -53,7 +58,7 @@ struct network {
     enum cell_kind kind;
     size_t n_gates, n_activations, n_directions;
     size_t n_steps, n_batch, n_input, n_hidden;
-    bool batch_first, linear_before_reset, input_forget, first_is_reverse;
+    bool batch_first, linear_before_reset, input_forget, first_is_reverse, rounds_states;
     double clip; /* infinity: none */
     struct activation activations[MAX_DIRECTIONS * MAX_ACTIVATIONS];
     const int64_t *lengths; /* of the members of the batch; NULL: all steps */
@@ -69,6 +74,7 @@ struct pass {
     void *hidden, *cells;                              /* states, [batch, hidden] */
     void *products;                                    /* H R^T */
     void *reset, *reset_products;                      /* of a GRU: r H, and its product */
+    void *rounded;                                     /* states as bytes have them */
     struct mdf_value *kept, *kept_hidden, *kept_input; /* R (of a GRU its last gate may be apart) and W, packed */
     size_t direction;
     bool is_reverse;
@@ -363,6 +369,22 @@ static struct mdf_product transposed_product(mdf_dtype dtype, size_t m, size_t n
     return product;
 }
 
+/* Numbers as 256 levels have them. */
+static void round_states(const float *states, size_t n, float *rounded)
+{
+    float lowest = 0, largest = 0, scale, zero;
+
+    for (size_t i = 0; i < n; i++) {
+        lowest = fminf(lowest, states[i]);
+        largest = fmaxf(largest, states[i]);
+    }
+    scale = (largest == lowest ? 1 : largest - lowest) / 255;
+    zero = (float)mdf_quantize_whole(-lowest / scale, 0, 0, 255);
+    for (size_t i = 0; i < n; i++) {
+        rounded[i] = ((float)mdf_quantize_whole(states[i] / scale, zero, 0, 255) - zero) * scale;
+    }
+}
+
 static bool run_steps(struct mdf_workspace *workspace, const struct network *network, const struct pass *pass,
                       struct mdf_value *scratch)
 {
@@ -372,7 +394,8 @@ static bool run_steps(struct mdf_workspace *workspace, const struct network *net
            size_bytes = mdf_dtype_size(workspace->dtype);
     const char *weights = direction_part(network->recurrence, pass->direction, network->n_gates * n * n * size_bytes);
     struct mdf_product product =
-        transposed_product(workspace->dtype, network->n_batch, n_products, n, pass->hidden, weights, pass->products);
+        transposed_product(workspace->dtype, network->n_batch, n_products, n,
+                           network->rounds_states ? pass->rounded : pass->hidden, weights, pass->products);
     const char *hidden_weights = weights + (resets_first ? 2 * n * n * size_bytes : 0);
     struct mdf_product reset_product =
         transposed_product(workspace->dtype, network->n_batch, n, n, pass->reset, hidden_weights, pass->reset_products);
@@ -384,6 +407,9 @@ static bool run_steps(struct mdf_workspace *workspace, const struct network *net
         return false;
     }
     for (size_t i = 0; i < network->n_steps; i++) {
+        if (network->rounds_states) {
+            round_states(pass->hidden, network->n_batch * n, pass->rounded);
+        }
         if (mdf_should_stop(workspace->call->context) || !mdf_multiply(workspace->call, scratch, &product)) {
             return false;
         }
@@ -427,7 +453,7 @@ static bool run_directions(struct mdf_workspace *workspace, struct network *netw
     if (n_state == 0) {
         return true;
     }
-    states = mdf_workspace_matrix(workspace, workspace->dtype, n_state, MAX_GATES + 4);
+    states = mdf_workspace_matrix(workspace, workspace->dtype, n_state, MAX_GATES + 5);
     network->inputs =
         mdf_workspace_matrix(workspace, workspace->dtype, network->n_steps * network->n_batch, network->n_gates * n);
     if (input_scratch == NULL || step_scratch == NULL || states == NULL || network->inputs == NULL) {
@@ -438,6 +464,7 @@ static bool run_directions(struct mdf_workspace *workspace, struct network *netw
     pass.reset = states + 2 * n_state * size_bytes;
     pass.reset_products = states + 3 * n_state * size_bytes;
     pass.products = states + 4 * n_state * size_bytes;
+    pass.rounded = states + (MAX_GATES + 4) * n_state * size_bytes;
     for (pass.direction = 0; pass.direction < network->n_directions; pass.direction++) {
         pass.kept = mdf_workspace_value(workspace);
         pass.kept_hidden = mdf_workspace_value(workspace);
@@ -460,13 +487,16 @@ static bool run_directions(struct mdf_workspace *workspace, struct network *netw
     return true;
 }
 
-static bool run_network(struct mdf_call *call, enum cell_kind kind)
+static bool run_network(struct mdf_call *call, enum cell_kind kind, bool rounds_states)
 {
     struct mdf_workspace workspace;
     struct network network;
 
-    return read_settings(call, kind, &network) && read_sizes(call, &network) && check_inputs(call, &network) &&
-           read_lengths(call, &network) &&
+    if (!read_settings(call, kind, &network)) {
+        return false;
+    }
+    network.rounds_states = rounds_states;
+    return read_sizes(call, &network) && check_inputs(call, &network) && read_lengths(call, &network) &&
            mdf_workspace_begin(&workspace, call, mdf_workspace_dtype((mdf_dtype)call->inputs[0]->dtype), N_ARRAYS) &&
            read_inputs(&workspace, &network) && make_outputs(&workspace, &network) && run_directions(&workspace, &network) &&
            mdf_workspace_end(&workspace);
@@ -552,17 +582,22 @@ static const char other_length[] = "a sequence is longer than there are steps, o
 
 static bool rnn(struct mdf_call *call)
 {
-    return run_network(call, CELL_PLAIN);
+    return run_network(call, CELL_PLAIN, false);
 }
 
 static bool gru(struct mdf_call *call)
 {
-    return run_network(call, CELL_GRU);
+    return run_network(call, CELL_GRU, false);
 }
 
 static bool lstm(struct mdf_call *call)
 {
-    return run_network(call, CELL_LSTM);
+    return run_network(call, CELL_LSTM, false);
+}
+
+static bool lstm_of_rounded_states(struct mdf_call *call)
+{
+    return run_network(call, CELL_LSTM, true);
 }
 
 #include "functions/recurrent/recurrent_meaning.inc"
@@ -574,4 +609,5 @@ const struct mdf_operator mdf_operators_recurrent[] = {
      .routine = RECURRENT_ROUTINE(plan_gru)},
     {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &lstm_meaning,
      .routine = RECURRENT_ROUTINE(plan_lstm)},
+    {"LSTMOfRoundedStates", 1, 99, lstm_of_rounded_states, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -47,6 +47,22 @@ GQA = [normal(2, 1, 64), normal(2, 1, 32), normal(2, 1, 32, seed=1)]
 FIRST = [normal(2, 4, 64), normal(2, 4, 32), normal(2, 4, 32, seed=1)]
 WIDE_ANGLES = [np.cos(normal(16, 8)), np.sin(normal(16, 8))]
 
+
+
+def quantised_lstm(directions, dtype, batch, per_output, *more):
+    """X, W, R, B, lengths, first states, peepholes, scales and zero points: an input of 8, states of 6."""
+    low, high, zero = (-120, 120, 0) if dtype == np.int8 else (0, 255, 127)
+    weights = [whole(low, high, directions, n, 24, dtype=dtype) for n in (8, 6)]
+    scales = [np.abs(normal(directions, 24)) / 200 + 0.001 if per_output else np.full(directions, scale, np.float32) for scale in (0.008, 0.01)]
+    zeros = [np.full(scale.shape, zero, dtype) for scale in scales]
+    given = [None, *more, *[None] * (3 - len(more))]
+    return [normal(5, batch, 8), *weights, normal(directions, 48), *given, scales[0], zeros[0], scales[1], zeros[1]]
+
+
+def lstm_attributes(**more):
+    return {"hidden_size": 6, **more}
+
+
 # operator, inputs (None: omitted), attributes, number of outputs
 CASES = [
     ("Gelu", [normal(3, 4)], {}, 1),
@@ -114,6 +130,11 @@ CASES = [
     ("DequantizeLinear", [whole(0, 65535, 3, 4, dtype=np.uint16), real(0.02), np.uint16(1200)], {}, 1),
     ("DynamicQuantizeMatMul", [normal(3, 8), W8, real(0.03), byte(110), normal(5)], {}, 1),
     ("DynamicQuantizeMatMul", [normal(3, 8), B8, np.abs(normal(5)), np.zeros(5, np.int8)], {}, 1),
+    ("DynamicQuantizeLSTM", quantised_lstm(1, np.uint8, 1, False), lstm_attributes(), 3),
+    ("DynamicQuantizeLSTM", quantised_lstm(2, np.int8, 2, False), lstm_attributes(direction="bidirectional"), 3),
+    ("DynamicQuantizeLSTM", quantised_lstm(1, np.int8, 2, True, normal(1, 2, 6), normal(1, 2, 6)), lstm_attributes(direction="reverse", clip=0.9), 3),
+    ("DynamicQuantizeLSTM", quantised_lstm(1, np.uint8, 2, False, None, None, normal(1, 18)),
+     lstm_attributes(input_forget=0, activations=["HardSigmoid", "Relu", "Tanh"], activation_alpha=[0.25], activation_beta=[0.4]), 3),
     ("MatMulIntegerToFloat", [X8, W8, real(0.01), real(0.03), byte(110), byte(90), normal(5)], {}, 1),
     ("QLinearAdd", [*Q, *Q[:1], real(0.03), byte(100), real(0.1), byte(128)], {}, 1),
     
@@ -156,7 +177,9 @@ def model_of(operator, inputs, attributes, outputs, domain="com.microsoft", opse
 def test_as_onnx_runtime(case):
     operator, inputs, attributes, outputs = CASES[case]
     model, there = model_of(operator, inputs, attributes, outputs)
-    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1  # a state of DynamicQuantizeLSTM is rounded with those of its thread
+    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     expected = session.run(None, there)
     found = backend.prepare(model).run(list(there.values()))
     assert len(found) == len(expected)

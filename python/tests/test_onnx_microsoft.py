@@ -94,7 +94,7 @@ def test_inverses(shape):
 
 
 def test_a_matrix_without_an_inverse():
-    with pytest.raises(Exception, match="no inverse"):
+    with pytest.raises(Exception, match="singular"):
         call("Inverse", [np.zeros((2, 2), np.float32)], onnx.TensorProto.FLOAT)
 
 

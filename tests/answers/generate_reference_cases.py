@@ -301,10 +301,14 @@ def microsoft_cases():
     calls = [("CDist", [rows, rows[:2] + real(0.5)], {"metric": "euclidean"}, TensorProto.FLOAT), ("Inverse", [rows + 2 * np.eye(3, dtype=real)], {}, TensorProto.FLOAT),
              ("MurmurHash3", [np.array([[1, -2], [0, 7]], np.int32)], {"seed": 3}, TensorProto.UINT32),
              ("Tokenizer", [np.array(["ab, cd", "", "e"], object)], {"mark": 1, "mincharnum": 1, "pad_value": "#", "tokenexp": "[a-z]+"}, TensorProto.STRING),
-             ("ConvTransposeWithDynamicPads", [image, kernels, np.array([0, 1, 1, 0])], {"strides": [2, 1]}, TensorProto.FLOAT)]
+             ("ConvTransposeWithDynamicPads", [image, kernels, np.array([0, 1, 1, 0])], {"strides": [2, 1]}, TensorProto.FLOAT),
+             ("DynamicQuantizeLSTM", [image.reshape(4, 1, 2), *[np.arange(16 * n, dtype=np.uint8).reshape(1, n, 16) * 5 for n in (2, 4)], np.arange(32, dtype=real)[None] / 64,
+                                      *[None] * 4, *[np.array([x]).astype(t) for x in (0.01, 0.02) for x, t in ((x, real), (120, np.uint8))]],
+              {"hidden_size": 4}, TensorProto.FLOAT)]
     for operator, inputs, attributes, kind in calls:
-        given = {f"x{i}": x for i, x in enumerate(inputs)}
-        call = helper.make_node(operator, list(given), ["y"], domain="com.microsoft", **attributes)
+        given = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
+        names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
+        call = helper.make_node(operator, names, ["y"], domain="com.microsoft", **attributes)
         model = graph_model([call], given, {"y": helper.make_tensor_type_proto(kind, None)}, (("", 17), ("com.microsoft", 1)))
         answer = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {})[0]
         yield {"name": operator, "model": converted(model), "inputs": {}, "steps": 1, "dt": None, "expected": {"y": typed(answer)}, "rtol": 1e-5, "typed": True}

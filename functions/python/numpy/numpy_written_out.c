@@ -73,7 +73,7 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
     WRITTEN_OUT("operator.norm_of_lines", 0, "x ord axis= keepdims=",
                 RESULT("numpy.max(x, axis, keepdims=keepdims) if ord == math.inf else numpy.min(x, axis, keepdims=keepdims) if ord "
                        "== -math.inf else " ADDED("numpy.where(numpy.not_equal(x, 0), numpy.ones_like(x), numpy.zeros_like(x))")
-                       " if ord == 0 else " ADDED("x") " if ord == 1 else operator.norm_root(" ADDED("x * x") ") if ord == 2 else "
+                       " if ord == 0 else numpy.sum(x, axis, keepdims=keepdims) if ord == 1 else operator.norm_root(" ADDED("x * x") ") if ord == 2 else "
                        "operator.norm_of_powers(" ADDED("x ** ord") ", ord)")),
     WRITTEN_OUT("operator.norm_of_powers", 0, "total ord", STEP("is_zero", "(total == 0) & (ord > 0)"),
                 RESULT("numpy.where(is_zero, 0.0, numpy.where(is_zero, 1.0, total) ** (1 / ord))")),

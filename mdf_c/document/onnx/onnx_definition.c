@@ -163,7 +163,8 @@ static double number_of(const Mdf__AttributeProto *attribute)
 
 static bool is_filled(const Mdf__AttributeProto *attribute)
 {
-    return attribute != NULL && (number_of(attribute) != 0 || attribute->s.len + attribute->n_ints + attribute->n_floats > 0);
+    return attribute != NULL &&
+           (number_of(attribute) != 0 || attribute->s.len + attribute->n_ints + attribute->n_floats + attribute->n_strings > 0);
 }
 
 /* The defaults of the row, and whether all that the call gives is known to it. */

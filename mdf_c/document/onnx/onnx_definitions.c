@@ -29,6 +29,11 @@
 #define IN_ROWS(x) "Reshape(Transpose(" x ", perm=[0, 2, 1, 3]), [0, 0, -1])"
 
 #define DEQUANTIZED(x) "DequantizeLinear(" x ", " x "_scale, " x "_zero_point)"
+/* Weights of a recurrent network, with a scale for each direction, or each of its outputs, which are the last axis: as LSTM has
+ * them. */
+#define DEQUANTIZED_WEIGHTS(w)                                                             \
+    w "_wide = Sub(Cast(" w ", to=1), Cast(Reshape(" w "_zero_point, [0, 1, -1]), to=1))", \
+        w " = Transpose(Mul(" w "_wide, Reshape(" w "_scale, [0, 1, -1])), perm=[0, 2, 1])"
 /* The zero point of a result, which has the type of `x`, where none is given. */
 #define ZERO(y, x) "if !" y "_zero_point: " y "_zero_point = CastLike(0, " x ")"
 #define QUANTIZED(y, result) y " = QuantizeLinear(" result ", " y "_scale, " y "_zero_point)"
@@ -229,6 +234,13 @@ const struct onnx_definition mdf_onnx_definitions[] = {
      STEPS("bytes, scale, zero_point = DynamicQuantizeLinear(A)",
            "Y = Mul(Cast(MatMulInteger(bytes, B, zero_point, b_zero_point), to=1), Mul(scale, b_scale))",
            "if bias: Y = Add(Y, bias)")},
+    {"com.microsoft", "DynamicQuantizeLSTM",
+     "X W R B sequence_lens initial_h initial_c P W_scale W_zero_point R_scale R_zero_point", "Y Y_h Y_c",
+     "activations activation_alpha activation_beta clip direction='forward' hidden_size input_forget=0",
+     STEPS("bytes, scale, zero_point = DynamicQuantizeLinear(X)", DEQUANTIZED_WEIGHTS("W"), DEQUANTIZED_WEIGHTS("R"),
+           "Y, Y_h, Y_c = ::LSTMOfRoundedStates(DequantizeLinear(bytes, scale, zero_point), W, R, B, sequence_lens, initial_h, "
+           "initial_c, P, activations=@activations?, activation_alpha=@activation_alpha?, activation_beta=@activation_beta?, "
+           "clip=@clip?, direction=@direction, hidden_size=@hidden_size?, input_forget=@input_forget)")},
     {"com.microsoft", "MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point b_zero_point bias", "Y", "",
      STEPS("Y = Mul(CastLike(MatMulInteger(A, B, a_zero_point, b_zero_point), a_scale), Mul(a_scale, b_scale))",
            "if bias: Y = Add(Y, bias)")},
