@@ -71,16 +71,20 @@ const struct mdf_operator mdf_operators_python_numpy_written_out[] = {
                        "2 and ord == 'fro' else operator.norm_of_lines(numpy.abs(reals), ord, axis, keepdims) if n_axes == 1 else "
                        "operator.norm_of_matrix(numpy.abs(reals), ord, axis, keepdims)")),
     WRITTEN_OUT("operator.norm_of_lines", 0, "x ord axis= keepdims=",
-                RESULT("numpy.max(x, axis, keepdims=keepdims) if ord == math.inf else numpy.min(x, axis, keepdims=keepdims) if ord "
-                       "== -math.inf else " ADDED("numpy.where(numpy.not_equal(x, 0), numpy.ones_like(x), numpy.zeros_like(x))")
-                       " if ord == 0 else numpy.sum(x, axis, keepdims=keepdims) if ord == 1 else operator.norm_root(" ADDED("x * x") ") if ord == 2 else "
-                       "operator.norm_of_powers(" ADDED("x ** ord") ", ord)")),
+                STEP("order", "operator.refuse('numpy.linalg.norm: of one axis no norm has a name', ord, not (ord == 'fro' or ord == "
+                              "'nuc'))"),
+                RESULT("numpy.max(x, axis, keepdims=keepdims) if order == math.inf else numpy.min(x, axis, keepdims=keepdims) if "
+                       "order == -math.inf else " ADDED("numpy.where(numpy.not_equal(x, 0), numpy.ones_like(x), "
+                       "numpy.zeros_like(x))") " if order == 0 else numpy.sum(x, axis, keepdims=keepdims) if order == 1 else "
+                       "operator.norm_root(" ADDED("x * x") ") if order == 2 else operator.norm_of_powers(" ADDED("x ** order")
+                       ", order)")),
     WRITTEN_OUT("operator.norm_of_powers", 0, "total ord", STEP("is_zero", "(total == 0) & (ord > 0)"),
                 RESULT("numpy.where(is_zero, 0.0, numpy.where(is_zero, 1.0, total) ** (1 / ord))")),
     WRITTEN_OUT("operator.norm_of_matrix", 0, "x ord axis= keepdims=",
+                STEP("kind", "operator.refuse('numpy.linalg.norm: norms are those of vectors or matrices, not of more axes', 0 if ord "
+                             "== 1 or ord == -1 else 1, (numpy.ndim(x) if axis is None else numpy.size(axis)) < 3)"),
                 STEP("along", "operator.refuse('numpy.linalg.norm: norms of matrices are those of one, of order 1, -1, inf, -inf or "
-                              "fro', 0 if ord == 1 or ord == -1 else 1, axis is None and numpy.ndim(x) == 2 and (ord == 1 or ord == "
-                              "-1 or ord == math.inf or ord == -math.inf))"),
+                              "fro', kind, axis is None and (ord == 1 or ord == -1 or ord == math.inf or ord == -math.inf))"),
                 STEP("sums", "numpy.sum(x, along, keepdims=True)"),
                 RESULT("numpy.max(sums, None, keepdims=keepdims) if ord > 0 else numpy.min(sums, None, keepdims=keepdims)")),
     /* How many lie in each bin, the last of which has both its ends; and the ends of all. */
