@@ -45,7 +45,7 @@ MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_others);
 
 /* As many planes at once as a vector has lanes, one behind the other as weights, starts and results are; elements of one that
  * there is room for, with zeros around its rows, of a kernel, and of a result. */
-enum { MDF_SMALL_PLANE = 256, MDF_SMALL_KERNEL = 64, MDF_SMALL_RESULT = 128 };
+enum { MDF_SMALL_PLANE = 320, MDF_SMALL_KERNEL = 64, MDF_SMALL_RESULT = 128 };
 struct mdf_small_planes {
     int64_t lanes;
     void (*convolve)(const struct mdf_plane_geometry *geometry, bool skips, const void *x, const void *weights,
