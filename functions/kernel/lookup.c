@@ -89,14 +89,35 @@ static size_t find_slot(const struct mdf_lookup *lookup, const struct mdf_keys *
     return slot;
 }
 
+/* How many whole numbers there are from the lowest key to the highest; 0: too many for a table, or the keys are none. */
+static uint64_t count_numbers(const struct mdf_keys *keys, int64_t *lowest)
+{
+    enum { MOST_FOR_ONE = 8 };
+    int64_t highest;
+
+    if (keys->integers == NULL || keys->n == 0) {
+        return 0;
+    }
+    *lowest = highest = keys->integers[0];
+    for (size_t i = 1; i < keys->n; i++) {
+        *lowest = keys->integers[i] < *lowest ? keys->integers[i] : *lowest;
+        highest = keys->integers[i] > highest ? keys->integers[i] : highest;
+    }
+    return (uint64_t)highest - (uint64_t)*lowest < MOST_FOR_ONE * (uint64_t)keys->n ? (uint64_t)highest - (uint64_t)*lowest + 1
+                                                                                    : 0;
+}
+
 bool mdf_lookup_make(struct mdf_workspace *workspace, const struct mdf_keys *keys, struct mdf_lookup *lookup)
 {
-    size_t n_slots = 2;
+    int64_t lowest = 0;
+    uint64_t n_numbers = count_numbers(keys, &lowest);
+    size_t n_slots = n_numbers > 0 ? (size_t)n_numbers : 2;
 
-    while (n_slots / 2 <= keys->n) {
+    while (n_numbers == 0 && n_slots / 2 <= keys->n) {
         n_slots *= 2;
     }
-    *lookup = (struct mdf_lookup){*keys, n_slots - 1, mdf_workspace_array(workspace, MDF_DTYPE_INT64, n_slots)};
+    *lookup =
+        (struct mdf_lookup){*keys, n_slots - 1, mdf_workspace_array(workspace, MDF_DTYPE_INT64, n_slots), lowest, n_numbers};
     if (lookup->slots == NULL) {
         return false;
     }
@@ -107,12 +128,17 @@ bool mdf_lookup_make(struct mdf_workspace *workspace, const struct mdf_keys *key
         if (mdf_should_stop_at(workspace->call->context, i, MDF_ITEMS_PER_LOOK)) {
             return false;
         }
-        lookup->slots[find_slot(lookup, keys, i)] = (int64_t)i;
+        lookup->slots[n_numbers > 0 ? (uint64_t)keys->integers[i] - (uint64_t)lowest : find_slot(lookup, keys, i)] = (int64_t)i;
     }
     return true;
 }
 
 int64_t mdf_lookup_find(const struct mdf_lookup *lookup, const struct mdf_keys *wanted, size_t i)
 {
+    if (lookup->n_numbers > 0) {
+        uint64_t number = (uint64_t)wanted->integers[i] - (uint64_t)lookup->lowest;
+
+        return number < lookup->n_numbers ? lookup->slots[number] : -1;
+    }
     return lookup->slots[find_slot(lookup, wanted, i)];
 }

@@ -1,4 +1,5 @@
-/* lookup.h - keys of attributes, found by value: a hash table that kernels make from attributes.
+/* lookup.h - keys of attributes, found by value: a hash table that kernels make from attributes; of whole numbers that lie close
+ * together a table of all that there may be.
  *
  * Keys are whole numbers, reals or strings. Equal reals are one key, NaN equals NaN; of keys that stand twice the last counts. */
 #ifndef MDF_FUNCTIONS_KERNEL_LOOKUP_H
@@ -17,7 +18,9 @@ struct mdf_keys {
 struct mdf_lookup {
     struct mdf_keys keys;
     size_t mask;
-    int64_t *slots; /* number of a key, or -1; mask + 1 of them */
+    int64_t *slots;     /* number of a key, or -1; mask + 1 of them, */
+    int64_t lowest;     /* or, of whole numbers from this one on, */
+    uint64_t n_numbers; /* of so many */
 };
 
 /* Elements of an array as keys: integers as int64, reals as float64. False with the error set. Uses one array of the workspace.

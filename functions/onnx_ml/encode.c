@@ -42,7 +42,7 @@ static const struct mdf_setting hot_table[] = {SETTING("cats_int64s", INTS, keys
                                                {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 5 };
+enum { N_SLOTS = 7 };
 
 /* What a key stands for: elements of a type, and the one for all else. */
 struct meanings {
@@ -155,6 +155,36 @@ static bool write_meaning(struct mdf_call *call, const struct meanings *meanings
     return mdf_convert_elements(meanings->dtype, place, MDF_DTYPE_INT64, &integer, 1, false);
 }
 
+/* The same of fewer keys than there are elements, none of which means a string: what each means is made once, and behind these
+ * the default, if it is wanted. */
+static bool encode_by_table(struct mdf_workspace *workspace, const struct mdf_lookup *lookup, const struct mdf_keys *elements,
+                            const struct meanings *meanings, void *target)
+{
+    struct mdf_call *call = workspace->call;
+    char *table = mdf_workspace_array(workspace, meanings->dtype, meanings->n + 1);
+    size_t *places = mdf_workspace_array(workspace, MDF_WORKSPACE_SIZES, elements->n), n_used = meanings->n;
+
+    if (table == NULL || places == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < elements->n; i++) {
+        int64_t key = mdf_lookup_find(lookup, elements, i);
+
+        places[i] = key >= 0 ? (size_t)key : meanings->n;
+        n_used = key >= 0 ? n_used : meanings->n + 1;
+        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < n_used; i++) {
+        if (!write_meaning(call, meanings, i < meanings->n ? (int64_t)i : -1, mdf_element_to_write(meanings->dtype, table, i))) {
+            return false;
+        }
+    }
+    mdf_blocks_gather(call, meanings->dtype, target, table, places, elements->n, 1);
+    return true;
+}
+
 /* Output 0: what the elements of input 0 mean. */
 static bool encode(struct mdf_workspace *workspace, const struct mdf_keys *keys, const struct mdf_keys *elements,
                    const struct meanings *meanings)
@@ -171,6 +201,9 @@ static bool encode(struct mdf_workspace *workspace, const struct mdf_keys *keys,
         return false;
     }
     target = mdf_call_output(call, 0, meanings->dtype, x->rank, mdf_value_shape(x));
+    if (target != NULL && meanings->dtype != MDF_DTYPE_STRING && meanings->n < elements->n) {
+        return encode_by_table(workspace, &lookup, elements, meanings, target);
+    }
     for (size_t i = 0; target != NULL && i < elements->n; i++) {
         if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK) ||
             !write_meaning(call, meanings, mdf_lookup_find(&lookup, elements, i),
