@@ -487,24 +487,53 @@ static void fold_short_rows(const struct job *job, enum fold_kind kind, union to
     }
 }
 
-/* Whether totals are sums of rows that lie one behind the other, for which there is a kernel. */
-static bool sums_adjacent_rows(const struct job *job)
+/* What finds totals of rows that lie one behind the other; NULL: they do not, or there is no kernel for it. */
+typedef void (*fold_of_rows)(size_t n_rows, size_t n, const void *elements, double *totals);
+
+static fold_of_rows adjacent_rows_fold(const struct job *job)
 {
-    return job->n_rows == 1 && job->dtype == MDF_DTYPE_FLOAT32 && job->folding.element == job->dtype &&
-           job->fold->way - mdf_fold_ways == FOLD_sum;
+    enum fold_kind kind = (enum fold_kind)(job->fold->way - mdf_fold_ways);
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+
+    if (job->n_rows != 1 || job->n_inner == 0 || job->folding.element != job->dtype || job->folding.total != MDF_DTYPE_FLOAT64) {
+        return NULL;
+    }
+    return kind == FOLD_sum && job->dtype == MDF_DTYPE_FLOAT32 ? rows->sums
+           : kind == FOLD_maximum                              ? rows->largest_of_rows
+           : kind == FOLD_minimum                              ? rows->smallest_of_rows
+                                                               : NULL;
 }
 
 /* The same for rows of any length. */
 static void fold_adjacent_rows(const struct job *job, enum fold_kind kind, union total *totals, size_t first, size_t n_rows,
                                const double *shifts)
 {
-    double sums[MDF_ROWS_AT_ONCE];
+    double found[MDF_ROWS_AT_ONCE];
 
     (void)kind;
     (void)shifts;
-    mdf_vector_rows(job->dtype)->sums(n_rows, job->n_inner, mdf_element_at(job->dtype, job->elements, first), sums);
+    adjacent_rows_fold(job)(n_rows, job->n_inner, mdf_element_at(job->dtype, job->elements, first), found);
     for (size_t row = 0; row < n_rows; row++) {
-        totals[row].real = sums[row];
+        totals[row].real = found[row];
+    }
+}
+
+/* Whether rows that lie one behind the other give the largest or smallest whole numbers. */
+static bool has_whole_rows(const struct job *job)
+{
+    return job->n_rows == 1 && job->n_inner > 0 &&
+           whole_extremes_of(job, (enum fold_kind)(job->fold->way - mdf_fold_ways)) != NULL;
+}
+
+static void find_whole_extremes_of_rows(const struct job *job, enum fold_kind kind, union total *totals, size_t first,
+                                        size_t n_rows, const double *shifts)
+{
+    const struct mdf_whole_extremes *whole = whole_extremes_of(job, kind);
+
+    (void)shifts;
+    for (size_t row = 0; row < n_rows; row++) {
+        whole->row(job->n_inner, mdf_element_at(job->dtype, job->elements, first + row * job->n_inner), kind == FOLD_maximum,
+                   &totals[row]);
     }
 }
 
@@ -596,14 +625,17 @@ static void reduce_piece(const struct job *job, fold_some fold, size_t first, si
 /* Rows [first, first + n), each of which gives one total. */
 static void reduce_rows(const struct job *job, size_t first, size_t n, union total *totals, double *shifts)
 {
-    bool is_short = job->n_rows == 1 && job->n_inner <= MDF_SHORT_ROW, is_one = !is_short && !sums_adjacent_rows(job);
+    bool is_short = job->n_rows == 1 && job->n_inner <= MDF_SHORT_ROW;
+    fold_some fold = is_short                          ? fold_short_rows
+                     : adjacent_rows_fold(job) != NULL ? fold_adjacent_rows
+                     : has_whole_rows(job)             ? find_whole_extremes_of_rows
+                                                       : NULL;
     size_t n_now;
 
     for (size_t row = 0; row < n; row += n_now) {
-        n_now = is_one ? 1 : n - row < MDF_ROWS_AT_ONCE ? n - row : MDF_ROWS_AT_ONCE;
-        if (!is_one) {
-            reduce_piece(job, is_short ? fold_short_rows : fold_adjacent_rows, (first + row) * job->n_inner, n_now, n_now,
-                         &totals[row], &shifts[row]);
+        n_now = fold == NULL ? 1 : n - row < MDF_ROWS_AT_ONCE ? n - row : MDF_ROWS_AT_ONCE;
+        if (fold != NULL) {
+            reduce_piece(job, fold, (first + row) * job->n_inner, n_now, n_now, &totals[row], &shifts[row]);
         } else {
             reduce_piece(job, fold_piece, offset_of(&job->kept, first + row), job->n_inner, 1, &totals[row], &shifts[row]);
         }

@@ -26,6 +26,8 @@ struct mdf_vector_rows {
     /* The largest element, the smallest; NaN where one is. Of nothing -infinity, infinity. */
     double (*largest)(size_t n, const void *x);
     double (*smallest)(size_t n, const void *x);
+    void (*largest_of_rows)(size_t n_rows, size_t n, const void *x, double *totals); /* that lie one behind the other */
+    void (*smallest_of_rows)(size_t n_rows, size_t n, const void *x, double *totals);
     double (*sum)(size_t n, const void *x);
     void (*sums)(size_t n_rows, size_t n, const void *x, double *totals); /* of rows that lie one behind the other */
     double (*sum_squares)(size_t n, const void *x, double mean);          /* of (x - mean)^2, in float64 */
