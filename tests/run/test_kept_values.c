@@ -151,6 +151,20 @@ static const struct kept_case inputs[] = {
      "o 2 u 2 / o 2 u 2 "},
 };
 
+static const struct kept_case idle[] = {
+    /* A node without a condition runs in all evaluations but in those that are over before: the last ones. */
+    {"'nodes': {'a': " COUNTER "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
+     "[{'type': 'AfterNPasses', 'kwargs': {'n': 3}}, {'type': 'AtEnvironmentSequenceStart'}, " THRESHOLD("a", "k", ">=", "7") "]}}}}",
+     NULL, 5, "o null / o 3 / o 6 / o 7 / o 7 "},
+};
+
+Test(kept_values, an_evaluation_in_which_nothing_runs_shows_what_those_before_left)
+{
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        expect(&idle[i]);
+    }
+}
+
 Test(kept_values, an_input_port_is_spent_by_a_run)
 {
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {

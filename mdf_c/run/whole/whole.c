@@ -364,7 +364,8 @@ static bool make_requests(struct mdf_state *state)
     whole->inner_readers = mdf_program_inner_readers(state->program, arena);
     whole->aliases = mdf_arena_array(arena, n, sizeof *whole->aliases);
     whole->has_alias = mdf_arena_array(arena, n, sizeof *whole->has_alias);
-    if (whole->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL ||
+    whole->is_kept = mdf_arena_array(arena, n, sizeof *whole->is_kept);
+    if (whole->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL || whole->is_kept == NULL ||
         whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL || whole->may_go == NULL ||
         whole->is_gone == NULL || !mark_graphs(state)) {
         return false;
@@ -376,7 +377,7 @@ static bool make_requests(struct mdf_state *state)
     whole->single.request.is_gone = whole->is_gone;
     make_request(state, &whole->many.request, mdf_whole_lower_many,
                  state->program->stop.n_ports > 0 ? MDF_READ_BY_ALL : MDF_READ_BY_NOBODY);
-    whole->many.request.keeps = whole->has_alias;
+    whole->many.request.keeps = whole->is_kept;
     whole->many.request.may_run = has_same_aliases;
     whole->is_made = true;
     return true;

@@ -46,6 +46,8 @@ struct mdf_whole {
     uint32_t *inner_readers;
     mdf_operand *aliases; /* of each slot; MDF_NO_OPERAND: none */
     bool *has_alias;
+    bool *is_kept;    /* of each slot: it is set behind the last of them, by its alias or as the next evaluation may run nothing */
+    bool may_be_idle; /* an evaluation of what is being lowered may be over before anything has run: it bails out */
     bool have_all_run;
     unsigned n_changes; /* times that it was lowered anew, as other ports of nodes with graphs were given something */
     /* Of each slot: stacks of loops that only other loops go through, in one with them, are not there after an evaluation, unless
@@ -134,6 +136,8 @@ bool mdf_whole_lower_many_seen(struct lowering *lowering, struct scope *scope, v
  * pass. Behind all of them, slots that follow others are set. */
 bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves,
                                 mdf_lowered_id *mask);
+/* Before several in a row are lowered: nothing is known yet of what is left behind the last of them. */
+void mdf_whole_begin_many(struct mdf_whole *whole);
 bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state);
 /* Whether an edge brings something, the sender's initial value perhaps; where nothing is left for a later evaluation, each sender
  * has run before. */

@@ -323,19 +323,29 @@ bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const
     return true;
 }
 
+void mdf_whole_begin_many(struct mdf_whole *whole)
+{
+    memset(whole->has_alias, 0, whole->n_slots * sizeof *whole->has_alias);
+    memset(whole->is_kept, 0, whole->n_slots * sizeof *whole->is_kept);
+    whole->may_be_idle = false;
+}
+
 /* Several in a row, of which the last leaves those slots. */
 static bool lower_many(struct lowering *lowering, struct scope *scope, struct mdf_state *state, const bool *leaves)
 {
     struct repetition steps = mdf_whole_repetition(state);
     mdf_lowered_id n_steps = lowering_value_of(lowering, scope, mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0));
 
-    memset(state->whole->has_alias, 0, state->whole->n_slots * sizeof *state->whole->has_alias);
+    mdf_whole_begin_many(state->whole);
     if (n_steps == MDF_LOWERED_NONE || !lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
     steps.loop->trip_count = n_steps;
-    return mdf_whole_lower_evaluation(lowering, &steps.body, state, leaves != NULL ? leaves : state->whole->is_left, NULL) &&
-           go_on_unless_stopped(lowering, &steps, state) && lowering_end_repetition(lowering, &steps, leaves) &&
+    if (!mdf_whole_lower_evaluation(lowering, &steps.body, state, leaves != NULL ? leaves : state->whole->is_left, NULL)) {
+        return false;
+    }
+    leaves = leaves == NULL && state->whole->may_be_idle ? state->whole->is_observed : leaves;
+    return go_on_unless_stopped(lowering, &steps, state) && lowering_end_repetition(lowering, &steps, leaves) &&
            mdf_whole_set_aliases(lowering, scope, state);
 }
 

@@ -158,7 +158,7 @@ static bool is_alias(const struct owner *owner, mdf_operand slot)
         lowering_alias(owner->side, slot, owner->passes->states, owner->state->program->code->n_slots); /* not of graphs within */
     if (alias != MDF_NO_OPERAND) {
         whole->aliases[MDF_OPERAND_INDEX(slot)] = alias;
-        whole->has_alias[MDF_OPERAND_INDEX(slot)] = true;
+        whole->has_alias[MDF_OPERAND_INDEX(slot)] = whole->is_kept[MDF_OPERAND_INDEX(slot)] = true;
     }
     return alias != MDF_NO_OPERAND;
 }
@@ -486,6 +486,20 @@ static bool run_passes(struct pass *pass, struct repetition *passes, mdf_lowered
     return (mask == NULL || *mask != MDF_LOWERED_NONE) && lowering_end_repetition(lowering, passes, leaves);
 }
 
+/* Of evaluations in a row only the one behind them sets what nodes show that run in each: which it does not where nothing runs in
+ * it, so that they have to leave that. */
+static const bool *keep_for_idle(const struct mdf_whole_schedule *whole)
+{
+    struct mdf_whole *all = whole->state->shared->outermost->whole;
+    size_t i;
+
+    for (i = 0; i < all->n_slots; i++) {
+        all->is_kept[i] = all->is_kept[i] || all->is_observed[i];
+    }
+    all->may_be_idle = true;
+    return all->is_observed;
+}
+
 bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope *scope, const bool *leaves, mdf_lowered_id *mask)
 {
     struct lowering *lowering = whole->lowering;
@@ -510,6 +524,7 @@ bool mdf_whole_lower_passes(const struct mdf_whole_schedule *whole, struct scope
         return false;
     }
     over = check_over(whole, scope, always);
+    leaves = over != MDF_LOWERED_NONE && !lowering_is_constant(lowering, over) && mask == NULL ? keep_for_idle(whole) : leaves;
     if (over == MDF_LOWERED_NONE || !lowering_bail_out_if(lowering, over) ||
         !lowering_begin_repetition(lowering, scope, &passes) || !run_passes(&pass, &passes, over, leaves, mask)) {
         return false;

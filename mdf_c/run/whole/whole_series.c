@@ -198,14 +198,15 @@ static bool lower_series(struct lowering *lowering, struct scope *scope, void *p
     struct mdf_whole_series *series = state->whole->series;
     struct repetition steps = mdf_whole_repetition(state);
 
-    memset(state->whole->has_alias, 0, state->whole->n_slots * sizeof *state->whole->has_alias);
+    mdf_whole_begin_many(state->whole);
     if (!lowering_begin_repetition(lowering, scope, &steps)) {
         return false;
     }
     steps.loop->n_runs = series->n_at_once;
     return bind_rows(lowering, &steps, state, series) &&
            mdf_whole_lower_evaluation(lowering, &steps.body, state, series->leaves, NULL) &&
-           stack_records(lowering, &steps, state, series) && lowering_end_repetition(lowering, &steps, NULL) &&
+           stack_records(lowering, &steps, state, series) &&
+           lowering_end_repetition(lowering, &steps, state->whole->may_be_idle ? state->whole->is_observed : NULL) &&
            mdf_whole_set_aliases(lowering, scope, state);
 }
 
