@@ -156,9 +156,15 @@ static const struct kept_case idle[] = {
     {"'nodes': {'a': " COUNTER "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
      "[{'type': 'AfterNPasses', 'kwargs': {'n': 3}}, {'type': 'AtEnvironmentSequenceStart'}, " THRESHOLD("a", "k", ">=", "7") "]}}}}",
      NULL, 5, "o null / o 3 / o 6 / o 7 / o 7 "},
+    /* It is over where no node has run in the pass: so it is when a pass has begun, though it was not before. The pass is over then. */
+    {"'nodes': {'a': " COUNTER "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
+     "[{'type': 'AfterNPasses', 'kwargs': {'n': 4}}, {'type': 'All', 'kwargs': {'dependencies': [{'type': 'EveryNPasses', 'kwargs': "
+     "{'n': 3, 'time_scale': 'TimeScale.LIFE'}}, {'type': 'AtNCalls', 'kwargs': {'dependency': 'a', 'n': 0, 'time_scale': "
+     "'TimeScale.PASS'}}, " THRESHOLD("a", "k", ">", "0") "]}}]}}}}",
+     NULL, 4, "o 3 / o 6 / o 9 / o 9 "},
 };
 
-Test(kept_values, an_evaluation_in_which_nothing_runs_shows_what_those_before_left)
+Test(kept_values, what_runs_where_an_evaluation_or_a_pass_is_over_at_once)
 {
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
         expect(&idle[i]);

@@ -511,6 +511,22 @@ bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size
     return on.found;
 }
 
+static void note_pass(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
+{
+    bool *found = context;
+
+    (void)index;
+    *found = *found || ((what == MDF_READ_RUNS || what == MDF_READ_ALL_RUNS) && scope == MDF_SCOPE_PASS);
+}
+
+bool mdf_whole_looks_at_pass(const struct mdf_schedule *schedule, uint32_t index)
+{
+    bool found = false;
+
+    mdf_conditions_read(schedule, index, note_pass, &found);
+    return found;
+}
+
 static void note_beyond_runs(void *context, enum mdf_condition_read what, uint8_t scope, size_t index)
 {
     bool *found = context;

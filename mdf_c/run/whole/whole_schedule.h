@@ -60,6 +60,8 @@ mdf_lowered_id mdf_whole_check(const struct mdf_whole_schedule *whole, struct sc
 bool mdf_whole_depends(const struct mdf_schedule *schedule, uint32_t index, size_t node);
 /* Whether a node of a layer that is put into its set changes what one before it, or itself, was asked. */
 bool mdf_whole_is_mutual(const struct mdf_schedule *schedule, const struct mdf_program_layer *layer);
+/* Whether it looks at runs in the pass, which begin anew with each. */
+bool mdf_whole_looks_at_pass(const struct mdf_schedule *schedule, uint32_t index);
 /* Whether it looks at more than runs of nodes: at clocks, sets, times, values. */
 bool mdf_whole_looks_beyond_runs(const struct mdf_schedule *schedule, uint32_t index);
 
