@@ -151,6 +151,22 @@ static const struct kept_case inputs[] = {
      "o 2 u 2 / o 2 u 2 "},
 };
 
+static const struct kept_case late[] = {
+    /* A node that runs for the first time between evaluations in a row brings what it has from then on. */
+    {"'nodes': {'a': {'input_ports': {'i': {'default_value': 1}}, 'parameters': {'k': {'value': 'k + i', 'default_initial_value': 0}}, "
+     "'output_ports': {'o': {'value': 'k'}}}, 'b': {'output_ports': {'p': {'value': '5'}}}}, 'edges': {'1': " EDGE("b", "p", "a", "i")
+     "}, 'conditions': {'node_specific': {'b': {'type': 'AtEnvironmentStateUpdate', 'kwargs': {'n': 4}}}, " PASSES("1") "}",
+     NULL, 9,
+     "o 1 p null / o 2 p null / o 3 p null / o 4 p null / o 5 p 5 / o 10 p 5 / o 15 p 5 / o 20 p 5 / o 25 p 5 "},
+};
+
+Test(kept_values, edges_bring_something_once_their_sender_has_run)
+{
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
+        expect(&late[i]);
+    }
+}
+
 static const struct kept_case idle[] = {
     /* A node without a condition runs in all evaluations but in those that are over before: the last ones. */
     {"'nodes': {'a': " COUNTER "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "

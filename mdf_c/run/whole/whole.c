@@ -755,13 +755,15 @@ static int64_t count_taken(const struct mdf_state *state)
     return n_taken;
 }
 
-/* What nodes bring to the graphs within them is as it was lowered, where the last evaluation was done so. */
+/* What nodes bring to the graphs within them is as it was lowered, where the last evaluation was done so; what edges bring, where no
+ * node has run for the first time since, in an evaluation that was done node by node. */
 bool mdf_whole_may_skip(const struct mdf_state *state)
 {
     const struct mdf_whole *whole = state->whole;
 
     return whole != NULL && !state->program->solver.takes_own_steps && whole->n_runs >= RUNS_BEFORE_LOWERING &&
-           whole->single.fast.lowered != NULL && (whole->n_rooms == 1 || whole->single.fast.has_run) && has_steady_ports(state);
+           whole->single.fast.lowered != NULL && (whole->n_rooms == 1 || whole->single.fast.has_run) && has_steady_ports(state) &&
+           (whole->have_all_run || !have_others_run(state));
 }
 
 uint64_t mdf_whole_skip(struct mdf_state *state, uint64_t n_steps)
