@@ -1,5 +1,5 @@
-/* bodies.c - the loops of bodies.py as a C programmer writes them: the same names, sizes, inputs and outputs, in their order. Here
- * those of numbers, tables and graphs. Arrays are dense and of float32 and int64 but where another type is said. Nothing is
+/* bodies.c - the loops of bodies.py as a C programmer writes them: the same names, sizes, inputs and outputs, in their order.
+ * Here those of numbers, tables and graphs. Arrays are dense and of float32 and int64 but where another type is said. Nothing is
  * allocated, checked, or done by more than one thread. */
 #include "bodies.h"
 
@@ -196,7 +196,7 @@ BODY(bubble_sort)
 BODY(gibbs)
 {
     enum { N = 32 };
-    STATE(float, spins, 0, N * N);
+    STATE(float, spins, 0, N *N);
     IN(int64_t, row, 1);
     IN(int64_t, column, 2);
     IN(float, u, 3);

@@ -139,6 +139,43 @@ static void delay_puts(const struct mdf_lowered_region *region)
     }
 }
 
+static bool is_same_number(const struct mdf_lowered *lowered, mdf_lowered_id a, mdf_lowered_id b)
+{
+    const struct mdf_lowered_value *first = &lowered->values[a], *second = &lowered->values[b];
+
+    return a == b || (first->place == MDF_LOWERED_CONSTANT && second->place == MDF_LOWERED_CONSTANT && first->is_scalar &&
+                      second->is_scalar && first->form.dtype == second->form.dtype &&
+                      memcmp(first->form.data, second->form.data, mdf_dtype_size((mdf_dtype)first->form.dtype)) == 0);
+}
+
+/* A quotient of numbers goes in front of a remainder of the same two, which machine code makes of it. */
+static void divide_first(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
+{
+    const struct mdf_lowered_region *inner;
+    size_t at, i;
+
+    for (at = 0; at < region->n_ops; at++) {
+        const struct mdf_lowered_op op = region->ops[at];
+
+        for (i = 0; (inner = mdf_lowered_inner(&op, i)) != NULL; i++) {
+            divide_first(lowered, inner);
+        }
+        if (op.code != MDF_LOWERED_QUOTIENT && op.code != MDF_LOWERED_FLOOR_QUOTIENT) {
+            continue;
+        }
+        for (i = 0; i < at; i++) {
+            const struct mdf_lowered_op *other = &region->ops[i];
+
+            if ((other->code == MDF_LOWERED_REMAINDER || other->code == MDF_LOWERED_FLOOR_REMAINDER) &&
+                other->dtype == op.dtype && other->in[0] == op.in[0] && is_same_number(lowered, other->in[1], op.in[1])) {
+                memmove(&region->ops[i + 1], &region->ops[i], (at - i) * sizeof op);
+                region->ops[i] = op;
+                break;
+            }
+        }
+    }
+}
+
 bool lowering_finish(struct lowering *lowering)
 {
     if (!lowering_carry_elements(lowering) || !lowering_drop_unread(lowering) || !lowering_compute_ahead(lowering) ||
@@ -156,6 +193,7 @@ bool lowering_finish(struct lowering *lowering)
         return false;
     }
     delay_puts(&lowering->lowered->region);
+    divide_first(lowering->lowered, &lowering->lowered->region);
     mdf_lowered_plan_loops(lowering->lowered);
     return lowering_find_routines(lowering) && allocate_values(lowering) && connect_calls(lowering, &lowering->lowered->region);
 }

@@ -285,6 +285,8 @@ static inline unsigned machine_whole_size(unsigned dtype)
 void emission_scalar(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_whole(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_division(struct emission *emission, const struct mdf_lowered_op *op);
+/* The op in front of the step that is looked at, in its region, whose quotient tells the remainder that `op` makes; NULL. */
+const struct mdf_lowered_op *emission_quotient_of(const struct emission *emission, const struct mdf_lowered_op *op);
 /* Whether an op joins both parts of a number without sign, shifted so that together they are that number rotated to the left: the
  * number, and by how many bits. */
 bool emission_find_rotation(const struct emission *emission, const struct mdf_lowered_op *op, mdf_lowered_id *number,

@@ -136,7 +136,8 @@ static bool add_pointers(struct inner_loop *inner)
         for (i = 0; is_point && i < op->of.nest->n_steps; i++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[i];
 
-            if (step->kind == MDF_NEST_LOAD && !mdf_nest_loads_its_index(emission->lowered, step) && !add_pointer(inner, step->view.id)) {
+            if (step->kind == MDF_NEST_LOAD && !mdf_nest_loads_its_index(emission->lowered, step) &&
+                !add_pointer(inner, step->view.id)) {
                 return false;
             }
         }

@@ -324,13 +324,83 @@ static void divide_by_value(struct emission *emission, const struct mdf_lowered_
     finish(emission, op, wants_remainder(op) ? RDX : RAX);
 }
 
+/* ------------------------------------------------------------------ remainders of quotients that are there */
+
+static bool is_same_number(const struct emission *emission, mdf_lowered_id a, mdf_lowered_id b)
+{
+    return a == b || (emission_is_constant(emission, a) && emission_is_constant(emission, b) &&
+                      emission_constant(emission, a) == emission_constant(emission, b));
+}
+
+const struct mdf_lowered_op *emission_quotient_of(const struct emission *emission, const struct mdf_lowered_op *op)
+{
+    enum { MOST_BACK = 64 };
+    const struct step *steps = emission->steps;
+    size_t at = emission->at, n_left;
+
+    if (!wants_remainder(op) || op->dtype != MDF_DTYPE_INT64 ||
+        (emission_is_constant(emission, op->in[1]) && power_of_two(emission_constant(emission, op->in[1])) > 0)) {
+        return NULL; /* or the low bits */
+    }
+    for (n_left = MOST_BACK; at-- > 0 && n_left > 0; n_left--) {
+        const struct mdf_lowered_op *made = steps[at].kind == STEP_OP ? steps[at].op : NULL;
+
+        if (made != NULL && steps[at].region == steps[emission->at].region && made->dtype == op->dtype &&
+            (made->code == (floors(op) ? MDF_LOWERED_FLOOR_QUOTIENT : MDF_LOWERED_QUOTIENT) ||
+             made->code == MDF_LOWERED_QUOTIENT) &&
+            made->in[0] == op->in[0] && is_same_number(emission, made->in[1], op->in[1])) {
+            return made;
+        }
+    }
+    return NULL;
+}
+
+/* rcx = n - quotient * d; where the quotient was truncated, d is added to what is not 0, and has another sign. */
+static void remainder_of(struct emission *emission, const struct mdf_lowered_op *op, const struct mdf_lowered_op *quotient)
+{
+    struct assembler *assembler = emission->assembler;
+    int32_t number;
+    bool is_signed;
+    uint8_t d;
+
+    emission_load_general(emission, quotient->out, RDX);
+    if (emission_small_constant(emission, op->in[1], &number)) {
+        assemble_multiply_by(assembler, 8, RDX, in_register(RDX), number);
+    } else {
+        assemble_general(assembler, GENERAL_MULTIPLY, 8, RDX, in_register(emission_general(emission, op->in[1], RAX)));
+    }
+    emission_load_general(emission, op->in[0], RCX);
+    assemble_general(assembler, GENERAL_SUBTRACT, 8, RCX, in_register(RDX));
+    is_signed = !is_natural(emission, op->in[0]) || !is_natural(emission, op->in[1]);
+    if (floors(op) && quotient->code == MDF_LOWERED_QUOTIENT && is_signed) {
+        d = emission_general(emission, op->in[1], RAX);
+        assemble_move(assembler, RDX, RCX);
+        if (!is_natural(emission, op->in[1])) {
+            assemble_general(assembler, GENERAL_EXCLUSIVE_OR, 8, RDX, in_register(d));
+        }
+        assemble_shift(assembler, SHIFT_RIGHT_SIGNED, 8, RDX, 63);
+        assemble_general(assembler, GENERAL_AND, 8, RDX, in_register(d));
+        if (!is_natural(emission, op->in[1])) {
+            assemble_general(assembler, GENERAL_TEST, 8, RCX, in_register(RCX));
+            assemble_general(assembler, GENERAL_MOVE_IF + IF_EQUAL, 8, RDX, in_register(RCX));
+        }
+        assemble_general(assembler, GENERAL_ADD, 8, RCX, in_register(RDX));
+    }
+    emission_finish(emission, op->out, RCX);
+}
+
 void emission_division(struct emission *emission, const struct mdf_lowered_op *op)
 {
+    const struct mdf_lowered_op *quotient = emission_quotient_of(emission, op);
     bool is_constant = emission_is_constant(emission, op->in[1]);
     uint64_t bits = is_constant ? emission_constant(emission, op->in[1]) : 0;
     int64_t divisor = 0;
     int32_t number;
 
+    if (quotient != NULL) {
+        remainder_of(emission, op, quotient);
+        return;
+    }
     if (is_constant && op->dtype == MDF_DTYPE_UINT64 && bits >= 2) {
         divide_naturals_by(emission, op, bits);
         return;

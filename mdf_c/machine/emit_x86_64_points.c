@@ -593,9 +593,8 @@ static struct machine_operand find_element(const struct point *point, const stru
 /* rax += (-=, *=) what a step loads, of loads_number; changes rdx. */
 static void combine_with_number(const struct point *point, unsigned code, const struct mdf_nest_step *load)
 {
-    static const unsigned generals[] = {[MDF_LOWERED_ADD] = GENERAL_ADD,
-                                        [MDF_LOWERED_SUBTRACT] = GENERAL_SUBTRACT,
-                                        [MDF_LOWERED_MULTIPLY] = GENERAL_MULTIPLY};
+    static const unsigned generals[] = {
+        [MDF_LOWERED_ADD] = GENERAL_ADD, [MDF_LOWERED_SUBTRACT] = GENERAL_SUBTRACT, [MDF_LOWERED_MULTIPLY] = GENERAL_MULTIPLY};
     struct assembler *assembler = point->emission->assembler;
     uint8_t n_bits = 0;
     int32_t number;
@@ -647,8 +646,7 @@ static void load_whole(const struct point *point, uint8_t number, size_t n_waiti
     } else {
         size_t first = waiting_operand(step, point->n_waiting);
         bool is_kept = loads_index_of_number(point, &point->nest->steps[step->in[1 - first]]);
-        struct machine_operand place =
-            is_kept ? in_register(RDX) : in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * n_waiting));
+        struct machine_operand place = is_kept ? in_register(RDX) : in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * n_waiting));
 
         load_whole(point, step->in[first], n_waiting);
         if (is_kept) {

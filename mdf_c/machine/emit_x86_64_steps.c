@@ -321,8 +321,12 @@ static void visit_write(struct emission *emission, visitor visit, mdf_lowered_id
 
 static void visit_op(struct emission *emission, visitor visit, const struct mdf_lowered_op *op)
 {
+    const struct mdf_lowered_op *quotient = op->code < MDF_LOWERED_PART ? emission_quotient_of(emission, op) : NULL;
     size_t i;
 
+    if (quotient != NULL) {
+        visit_read(emission, visit, quotient->out, USE);
+    }
     for (i = 0; i < op->n_in; i++) {
         visit_read(emission, visit, op->in[i], USE);
     }

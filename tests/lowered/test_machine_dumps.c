@@ -71,6 +71,15 @@ Test(machine_dumps, places_of_two_indices)
     expect_plain("tests/data/dumps/boxes.yaml");
 }
 
+/* A remainder of two numbers of which there is a quotient is made of that, whatever their signs are (48 f7 f9: idiv rcx). */
+Test(machine_dumps, remainders_of_quotients)
+{
+    const char *model = "tests/data/dumps/coordinates.yaml";
+
+    cr_expect_leq(count_bytes(model, "48 f7 f9"), 4); /* the first run and the others, of the whole and of the Scan by itself */
+    expect_plain(model);
+}
+
 /* What hangs on whether a state begins anew, or stays, is done in branches, in C too. */
 Test(machine_dumps, states_that_begin_anew)
 {
