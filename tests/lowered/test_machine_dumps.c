@@ -71,6 +71,15 @@ Test(machine_dumps, places_of_two_indices)
     expect_plain("tests/data/dumps/boxes.yaml");
 }
 
+/* What a sum over all runs begins as may be what each of them stacks. */
+Test(machine_dumps, sums_of_what_is_stacked)
+{
+    const char *model = "tests/data/dumps/stacked_as_it_begins.yaml";
+
+    cr_expect(strstr(cli_call("mdf-run %s -n 4 --explain", model)->output, "mistake") == NULL);
+    expect_plain(model);
+}
+
 /* A remainder of two numbers of which there is a quotient is made of that, whatever their signs are (48 f7 f9: idiv rcx). */
 Test(machine_dumps, remainders_of_quotients)
 {

@@ -394,7 +394,7 @@ static void add_sum(struct ahead *ahead, const struct mdf_lowered_state *state)
     in[1] = draft->has_failed ? 0
                               : draft_fold(draft, MDF_NEST_SUM, load_number(ahead, sum->in[sum->in[0] == state->parameter]), 1,
                                            &ahead->axis, 1);
-    /* What is added may be what the state begins with: a fold goes through that along its axis. */
+    /* What is added, or stacked, may be what the state begins with: that goes along the axis then. */
     draft->has_failed = draft->has_failed || draft->steps[in[0]].axes != 0;
     if (!draft->has_failed) {
         in[0] = apply(ahead, sum, (mdf_dtype)draft->steps[in[0]].step.dtype, in);
@@ -412,11 +412,11 @@ static bool replace_loop(struct ahead *ahead, struct mdf_lowered_region *region,
     if (!begin_nest(ahead, true)) {
         return !lowering_has_failed(lowering);
     }
-    for (i = 0; i < loop->n_states && !ahead->draft->has_failed; i++) {
-        add_sum(ahead, &loop->states[i]);
-    }
     for (i = 0; i < loop->n_stacks && !ahead->draft->has_failed; i++) {
         store(ahead, loop->stacks[i].item, loop->stacks[i].stack);
+    }
+    for (i = 0; i < loop->n_states && !ahead->draft->has_failed; i++) {
+        add_sum(ahead, &loop->states[i]);
     }
     if (ahead->draft->has_failed || !insert_nest(ahead, region, at)) {
         return !lowering_has_failed(lowering);
