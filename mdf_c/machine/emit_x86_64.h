@@ -209,6 +209,8 @@ void emission_visit_pointers(struct emission *emission, const struct step *loop,
 void emission_begin_arrays(struct emission *emission, const struct step *loop);
 /* The register that says where an array's elements are: that of a pointer, or the one given, into which it is loaded. */
 uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free);
+/* The same of what says whether to stop. */
+uint8_t emission_stop_base(struct emission *emission, uint8_t free);
 
 /* --- emit_x86_64_places.c: values in registers and cells. */
 bool emission_is_constant(const struct emission *emission, mdf_lowered_id id);

@@ -91,19 +91,14 @@ static bool stays(struct inner_loop *inner, mdf_lowered_id array)
     return !inner->is_moved && inner->emission->lowered->values[array].open_axes == 0;
 }
 
-/* Adds a pointer to what an array lies in, if there is none, and it stays there. */
-static bool add_pointer(struct inner_loop *inner, mdf_lowered_id id)
+/* Adds a pointer to an array that stays where it is; NONE: to what says whether to stop. */
+static bool add_pointer_to(struct inner_loop *inner, mdf_lowered_id array)
 {
     struct emission *emission = inner->emission;
     struct step *step = &emission->steps[inner->first];
-    mdf_lowered_id array = emission->lies_in[id];
     struct array_pointer *grown;
-    uint32_t i;
 
-    for (i = 0; i < step->n_pointers && emission->pointers[step->first_pointer + i].array != array; i++) {
-    }
-    if (i < step->n_pointers || i == MOST_POINTERS || emission->n_temporaries >= LARGEST_N_TEMPORARIES ||
-        emission->lowered->values[array].is_scalar || !stays(inner, array)) {
+    if (step->n_pointers == MOST_POINTERS || emission->n_temporaries >= LARGEST_N_TEMPORARIES) {
         return true;
     }
     grown = mdf_memory_grow(emission->memory, emission->pointers, &emission->pointer_capacity, emission->n_pointers + 1,
@@ -116,6 +111,35 @@ static bool add_pointer(struct inner_loop *inner, mdf_lowered_id id)
         (struct array_pointer){array, (mdf_lowered_id)(emission->lowered->n_values + emission->n_temporaries++)};
     step->n_pointers++;
     return true;
+}
+
+/* Adds a pointer to what an array lies in, if there is none, and it stays there. */
+static bool add_pointer(struct inner_loop *inner, mdf_lowered_id id)
+{
+    struct emission *emission = inner->emission;
+    const struct step *step = &emission->steps[inner->first];
+    mdf_lowered_id array = emission->lies_in[id];
+    uint32_t i;
+
+    for (i = 0; i < step->n_pointers && emission->pointers[step->first_pointer + i].array != array; i++) {
+    }
+    return i < step->n_pointers || emission->lowered->values[array].is_scalar || !stays(inner, array) ||
+           add_pointer_to(inner, array);
+}
+
+/* Whether a loop of few steps asks in each run whether to stop: it has no counter. */
+static bool asks_always(const struct inner_loop *inner)
+{
+    const struct emission *emission = inner->emission;
+    const struct step *step = &emission->steps[inner->first];
+    const struct mdf_lowered_loop *loop = step->op->of.loop;
+    size_t i;
+
+    for (i = 0; i < loop->body.n_ops && (loop->number == MDF_LOWERED_NONE || !mdf_lowered_reads(&loop->body.ops[i], loop->number));
+         i++) {
+    }
+    return emission->lowered->context->stop != NULL && step->is_short && i == loop->body.n_ops &&
+           !emission_plan_loop(emission, step).counts;
 }
 
 static bool add_pointers(struct inner_loop *inner)
@@ -142,7 +166,7 @@ static bool add_pointers(struct inner_loop *inner)
             }
         }
     }
-    return true;
+    return !asks_always(inner) || add_pointer_to(inner, MDF_LOWERED_NONE);
 }
 
 bool emission_find_pointers(struct emission *emission)
@@ -185,7 +209,11 @@ void emission_begin_arrays(struct emission *emission, const struct step *loop)
         const struct array_pointer *pointer = &emission->pointers[loop->first_pointer + i];
         uint8_t target = emission_target(emission, pointer->temporary, RAX);
 
-        assemble_load(emission->assembler, 8, target, emission_array_data(pointer->array));
+        if (pointer->array == MDF_LOWERED_NONE) {
+            assemble_move_address(emission->assembler, target, &emission->lowered->context->stop->is_asked);
+        } else {
+            assemble_load(emission->assembler, 8, target, emission_array_data(pointer->array));
+        }
         emission_finish(emission, pointer->temporary, target);
     }
     emission->pointer_loop = loop;
@@ -209,6 +237,18 @@ static mdf_lowered_id pointer_to(const struct emission *emission, const struct s
         }
     }
     return MDF_LOWERED_NONE;
+}
+
+uint8_t emission_stop_base(struct emission *emission, uint8_t free)
+{
+    mdf_lowered_id pointer =
+        emission->pointer_loop != NULL ? pointer_to(emission, emission->pointer_loop, MDF_LOWERED_NONE) : MDF_LOWERED_NONE;
+
+    if (pointer != MDF_LOWERED_NONE && emission->lives[pointer].number != NO_REGISTER) {
+        return emission->lives[pointer].number;
+    }
+    assemble_move_address(emission->assembler, free, &emission->lowered->context->stop->is_asked);
+    return free;
 }
 
 uint8_t emission_array_base(struct emission *emission, mdf_lowered_id id, uint8_t free)

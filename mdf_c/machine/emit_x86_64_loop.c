@@ -286,8 +286,7 @@ static void prefetch_row(struct emission *emission, const struct mdf_lowered_loo
 /* Bails out where somebody has asked to stop. */
 static void ask_to_stop(struct emission *emission)
 {
-    assemble_move_address(emission->assembler, RAX, &emission->lowered->context->stop->is_asked);
-    assemble_with_number(emission->assembler, NUMBER_COMPARE, 1, in_memory(RAX, 0), 0);
+    assemble_with_number(emission->assembler, NUMBER_COMPARE, 1, in_memory(emission_stop_base(emission, RAX), 0), 0);
     assemble_jump_if(emission->assembler, IF_NOT_EQUAL, emission->bail_out);
 }
 
