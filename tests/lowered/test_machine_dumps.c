@@ -71,6 +71,20 @@ Test(machine_dumps, places_of_two_indices)
     expect_plain("tests/data/dumps/boxes.yaml");
 }
 
+/* A short row of a table is read where it lies, by the nest that adds to it. */
+Test(machine_dumps, short_rows_where_they_lie)
+{
+    const char *model = "tests/data/dumps/row_update.yaml",
+               *at = cli_call("mdf-run %s -n 4 --dump lowered | sed '/^a loop/,$d;1,/^loop/d'", model)->output;
+    size_t n = 0;
+
+    for (; (at = strstr(at, "nest over 4")) != NULL; at++) {
+        n++;
+    }
+    cr_expect(n == 1 || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%zu", n);
+    expect_plain(model);
+}
+
 /* What a sum over all runs begins as may be what each of them stacks. */
 Test(machine_dumps, sums_of_what_is_stacked)
 {

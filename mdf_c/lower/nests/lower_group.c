@@ -238,7 +238,7 @@ static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const s
     return nest;
 }
 
-enum { SHORTEST_ROW = 8 }; /* elements that are read where they lie, in place of a copy of them */
+enum { SHORTEST_ROW = 8 }; /* elements, of several rows, that are read where they lie, in place of a copy of them */
 
 /* Whether an array is a state of the region, and nothing is put into it before op number `at`, so that it may be read there. */
 static bool is_whole_state(const struct grouping *grouping, mdf_lowered_id id, size_t at)
@@ -266,7 +266,7 @@ static bool reads_rows(const struct grouping *grouping, size_t at, const struct 
     }
     return view->is_there && !facts[operand].is_view &&
            (facts[view->id].depth < facts[op->out].depth || is_whole_state(grouping, view->id, at)) && d > 0 &&
-           view->strides[d - 1] == 1 && mdf_value_shape(form)[d - 1] >= SHORTEST_ROW;
+           view->strides[d - 1] == 1 && (d == 1 || mdf_value_shape(form)[d - 1] >= SHORTEST_ROW);
 }
 
 /* Whether it is worth to go through a group along the axes of its shape, as views are read. */
