@@ -539,6 +539,9 @@ bool lowering_add_columns(struct lowering *lowering);
 bool lowering_narrow_wholes(struct lowering *lowering);
 bool lowering_narrow_known(struct lowering *lowering);
 
+/* --- nests/lower_wide_truths.c: for C source, truths along short rows as int32. */
+bool lowering_widen_truths(struct lowering *lowering);
+
 /* --- nests/lower_split.c: what is computed in 32 bits, or would be computed several times, in a nest of its own. */
 bool lowering_split(struct lowering *lowering);
 

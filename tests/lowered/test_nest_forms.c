@@ -53,6 +53,16 @@ Test(nest_forms, functions_made_of_others_in_nests)
         "%s", text);
 }
 
+/* Truths beside numbers, in rows that are no multiples of 64, are made int32 in front of the loops that compare them. */
+Test(nest_forms, truths_along_short_rows)
+{
+    static char text[CLI_TEXT_SIZE];
+
+    expect_same_ways("tests/data/compile/short_masks.yaml", true);
+    strcpy(text, cli_call("mdf-run tests/data/compile/short_masks.yaml --dump c | grep -E '(int32_t|\\? 1 : 0)'")->output);
+    cr_expect(strstr(text, "] ? 1 : 0;") != NULL && strstr(text, "    int32_t ") != NULL, "%s", text);
+}
+
 /* In C a product of two numbers for each of many boxes is a multiplication, and no array of totals. */
 Test(nest_forms, short_products)
 {
