@@ -27,7 +27,6 @@ struct mdf_lines_source {
     int64_t row, column;
     double alpha;
     mdf_dtype dtype;
-    enum mdf_product_elements elements_are;
 };
 
 /* Room in `value` for what is made of `source`; *is_there: it is there already, since the source is constant and was the same the

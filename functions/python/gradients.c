@@ -215,11 +215,6 @@ static bool broadcast_strides(const struct mdf_value *small, size_t rank, const 
     return true;
 }
 
-static bool has_shape_of(const struct mdf_value *a, const struct mdf_value *b)
-{
-    return a->rank == b->rank && (a->rank == 0 || memcmp(shape_of(a), shape_of(b), a->rank * sizeof(int64_t)) == 0);
-}
-
 /* g, of as many elements as `like`, in its shape. */
 static bool take_shape(struct mdf_call *call, const struct mdf_value *g, const struct mdf_value *like)
 {
@@ -274,7 +269,7 @@ static bool run_sum_to(struct mdf_call *call)
     if (g == NULL || like == NULL) {
         return false;
     }
-    if (has_shape_of(g, like) && g->dtype == like->dtype && !is_declared_whole(like)) {
+    if (mdf_value_has_shape_of(g, like) && g->dtype == like->dtype && !is_declared_whole(like)) {
         return mdf_python_copy(call, mdf_call_target(call, 0), g);
     }
     if (g->length == like->length) { /* axes of size 1 more or fewer */
@@ -344,7 +339,7 @@ static bool run_vector(struct mdf_call *call)
     if (v == NULL || like == NULL) {
         return false;
     }
-    if (v->rank > 0 && !has_shape_of(v, like)) {
+    if (v->rank > 0 && !mdf_value_has_shape_of(v, like)) {
         return mdf_call_error(call, MDF_SHAPE, "a vector of %s does not fit %s: it has to have its shape", mdf_python_kind(v, is),
                               mdf_python_kind(like, wanted));
     }

@@ -153,7 +153,6 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     source.k = job->n_words;
     source.parts = N_PLACES * tiles->n_groups;
     source.dtype = tiles->dtype;
-    source.elements_are = tiles->elements;
     if (!mdf_lines_count(n_rows, N_PLACES * job->n_words, sizeof(uint32_t), &n_bytes)) {
         return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
     }

@@ -46,7 +46,6 @@ struct mdf_expression {
     const char *const *names; /* COMPARE: operators lt le gt ge eq ne is_ is_not contains not_contains (of items i, i + 1: "a in
                                  b" is contains); CALL: keywords */
     const char *clauses;      /* COMPREHENSION */
-    bool parenthesised;       /* a TUPLE in parentheses; a generator rather than a list for COMPREHENSION */
     union {
         int64_t integer;
         double real;

@@ -157,8 +157,7 @@ static bool parse_for(struct parser *parser, struct mdf_expression *node)
 }
 
 /* The clauses behind `element`. Each one counts as a node on the way down: the loops stand within each other. */
-static struct mdf_expression *parse_comprehension(struct parser *parser, size_t offset, struct mdf_expression *element,
-                                                  bool generator)
+static struct mdf_expression *parse_comprehension(struct parser *parser, size_t offset, struct mdf_expression *element)
 {
     struct mdf_expression *node = make(parser, MDF_EXPRESSION_COMPREHENSION, offset);
     char *clauses = NULL;
@@ -167,7 +166,6 @@ static struct mdf_expression *parse_comprehension(struct parser *parser, size_t 
     if (!add(parser, node, element)) {
         return NULL;
     }
-    node->parenthesised = generator;
     for (n = 0; at(parser, "for") || at(parser, "if"); n++) {
         char kind = at(parser, "for") ? 'f' : 'i';
 
@@ -275,7 +273,6 @@ static struct mdf_expression *finish_bracketed(struct parser *parser, size_t ope
     if (node == NULL) {
         return NULL;
     }
-    node->parenthesised = round;
     if (skip(parser, bracket)) {
         return node;
     }
@@ -284,7 +281,7 @@ static struct mdf_expression *finish_bracketed(struct parser *parser, size_t ope
         return NULL;
     }
     if (at(parser, "for")) {
-        node = parse_comprehension(parser, opening, first, round);
+        node = parse_comprehension(parser, opening, first);
         return node != NULL && close_bracket(parser, bracket, opening, *bracket == ')' ? "')'" : "']'") ? node : NULL;
     }
     if (round && !at(parser, ",")) {
@@ -419,7 +416,7 @@ static bool parse_argument(struct parser *parser, struct mdf_expression *call)
         argument = parse_item(parser);
     }
     if (argument != NULL && keyword == NULL && at(parser, "for")) {
-        argument = parse_comprehension(parser, offset, argument, true);
+        argument = parse_comprehension(parser, offset, argument);
         if (n > 0 || at(parser, ",")) {
             mdf_scanner_fail(&parser->scanner, offset, "a generator that is not the only argument needs parentheses");
         }

@@ -93,7 +93,7 @@ static void print_tree(struct mdf_text *out, const struct mdf_expression *tree)
         mdf_text_printf(out, "(.%s", tree->name);
         print_items(out, tree, "");
     } else if (tree->kind == MDF_EXPRESSION_COMPREHENSION) {
-        mdf_text_printf(out, "(%s %s", tree->parenthesised ? "generate" : "comprehend", tree->clauses);
+        mdf_text_printf(out, "(comprehend %s", tree->clauses);
         print_items(out, tree, "");
     } else if (openings[tree->kind] != NULL) {
         print_items(out, tree, openings[tree->kind]);
@@ -210,9 +210,9 @@ static const struct pair trees[] = {
     /* Comprehensions. */
     {"[x for x in y]", "(comprehend f x x y)"},
     {"[x * z for x in y if x if z for z in x]", "(comprehend fiif (mul x z) x y x z z x)"},
-    {"(x for x in y)", "(generate f x x y)"},
-    {"sum(x for x in y)", "(call sum (generate f x x y))"},
-    {"f(1, (x for x in y))", "(call f 1 (generate f x x y))"},
+    {"(x for x in y)", "(comprehend f x x y)"},
+    {"sum(x for x in y)", "(call sum (comprehend f x x y))"},
+    {"f(1, (x for x in y))", "(call f 1 (comprehend f x x y))"},
     {"[a for a, b in c]", "(comprehend f a (tuple a b) c)"},
     {"[a for (a, b) in c]", "(comprehend f a (tuple a b) c)"},
     {"[a for [a] in c]", "(comprehend f a (tuple a) c)"},

@@ -710,7 +710,6 @@ static void describe_source(struct mdf_lines_source *source, const struct mdf_pr
     source->column = column;
     source->alpha = product->alpha;
     source->dtype = product->dtype;
-    source->elements_are = product->elements;
 }
 
 bool mdf_product_keep_a(struct mdf_call *call, struct mdf_value *kept, bool is_constant, struct mdf_product *product)

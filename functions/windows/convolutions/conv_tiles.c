@@ -204,7 +204,6 @@ static bool prepare_weights(struct mdf_workspace *workspace, struct job *job)
     source.k = k;
     source.parts = tiles->n_groups;
     source.dtype = job->dtype;
-    source.elements_are = tiles->elements;
     if (!mdf_lines_count(job->n_packed, tiles->n_groups, job->size_bytes, &n_bytes) ||
         !mdf_size_add(n_bytes, MAX_LANES * sizeof(double), &n_bytes)) { /* the last panel's vectors may end behind it */
         return mdf_call_error(workspace->call, MDF_LIMIT, "the weights are more than any memory holds");
