@@ -195,7 +195,9 @@ enum mdf_written_out {
     MDF_WRITTEN_OUT_PRODUCT,   /* 1 and all items, multiplied; this and what follows in lowered forms alone */
     MDF_WRITTEN_OUT_ANY,       /* whether one of them is true */
     MDF_WRITTEN_OUT_ALL,
-    MDF_WRITTEN_OUT_SORTED
+    MDF_WRITTEN_OUT_SORTED,
+    MDF_WRITTEN_OUT_CONTAINED,    /* of a list that is input 1: whether input 0 equals one of its items; whether none */
+    MDF_WRITTEN_OUT_NOT_CONTAINED
 };
 
 /* Columns from `fold` on are named where a row has them. */

@@ -377,6 +377,8 @@ const struct mdf_operator mdf_operators_python_compare_values[] = {
     MDF_FUNCTION("operator.is_", run_is, MDF_OPERATOR_TRUTH, "a b"),
     MDF_FUNCTION("operator.is_not", run_is_not, MDF_OPERATOR_TRUTH, "a b"),
     MDF_FUNCTION("operator.not_", run_not, MDF_OPERATOR_TRUTH, "a", MDF_ELEMENT(negation)),
-    MDF_FUNCTION("operator.contains", run_contains, MDF_OPERATOR_TRUTH, "item container"),
-    MDF_FUNCTION("operator.not_contains", run_not_contains, MDF_OPERATOR_TRUTH, "item container"),
+    MDF_FUNCTION("operator.contains", run_contains, MDF_OPERATOR_TRUTH, "item container",
+                 .written_out = MDF_WRITTEN_OUT_CONTAINED),
+    MDF_FUNCTION("operator.not_contains", run_not_contains, MDF_OPERATOR_TRUTH, "item container",
+                 .written_out = MDF_WRITTEN_OUT_NOT_CONTAINED),
     {NULL}};

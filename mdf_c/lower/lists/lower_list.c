@@ -111,6 +111,43 @@ static bool find_index(const struct lowering *lowering, const struct mdf_code_ca
     return true;
 }
 
+/* Whether the subscript is a whole number that is not known, of a list of numbers of one type. */
+static bool is_index_of_numbers(const struct lowering *lowering, const struct mdf_code_call *source, mdf_lowered_id list,
+                                mdf_lowered_id index)
+{
+    const struct mdf_subscript *subscript = source->settings;
+    const struct mdf_value *value = lowering_example(lowering, index),
+                           *first = lowering_example(lowering, lowering->facts[list].items[0]);
+    size_t n = lowering->facts[list].n_items, i;
+
+    for (i = 0; i < n; i++) {
+        const struct mdf_value *item = lowering_example(lowering, lowering->facts[list].items[i]);
+
+        if (item->kind != MDF_KIND_TENSOR || item->rank != 0 || item->dtype != first->dtype ||
+            item->strength != first->strength || item->dtype == MDF_DTYPE_STRING ||
+            lowering_is_either(lowering, lowering->facts[list].items[i])) {
+            return false;
+        }
+    }
+    return subscript->n_parts == 1 && !subscript->is_tuple && subscript->parts[0].kind == MDF_SUBSCRIPT_INDEX &&
+           !lowering_is_constant(lowering, index) && value->kind == MDF_KIND_TENSOR && value->dtype == MDF_DTYPE_INT64 &&
+           value->rank == 0;
+}
+
+/* The number at that place of what is an array then. */
+static bool take_number(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, mdf_lowered_id list,
+                        mdf_lowered_id index)
+{
+    mdf_lowered_id array = lowering_make_array(lowering, list, false),
+                   item = array == MDF_LOWERED_NONE ? array : lowering_item_at(lowering, array, index);
+    uint8_t strength = lowering_example(lowering, lowering->facts[list].items[0])->strength;
+
+    if (item != MDF_LOWERED_NONE && lowering_example(lowering, item)->strength != strength) {
+        item = lowering_copy(lowering, item, strength);
+    }
+    return item != MDF_LOWERED_NONE && lowering_bind(lowering, scope, source->outputs[0], item);
+}
+
 static bool take_item(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     mdf_lowered_id list = lowering_any_value_of(lowering, scope, source->inputs[0]), index;
@@ -121,6 +158,10 @@ static bool take_item(struct lowering *lowering, struct scope *scope, const stru
     }
     index = lowering_value_of(lowering, scope, source->inputs[1]);
     n = (int64_t)lowering->facts[list].n_items;
+    if (index != MDF_LOWERED_NONE && is_index_of_numbers(lowering, source, list, index)) {
+        *taken = true;
+        return take_number(lowering, scope, source, list, index);
+    }
     if (index == MDF_LOWERED_NONE || !find_index(lowering, source, index, &number) || number < -n || number >= n) {
         return index != MDF_LOWERED_NONE;
     }

@@ -156,7 +156,7 @@ struct list_call {
     struct lowering *lowering;
     struct scope *scope;
     const struct mdf_code_call *source;
-    mdf_lowered_id list; /* input 0 */
+    mdf_lowered_id list;
     size_t n;
     const mdf_lowered_id *items;
 };
@@ -292,22 +292,49 @@ static mdf_lowered_id accumulate(const struct list_call *call, const char *name,
     return total;
 }
 
+static bool is_number(const struct lowering *lowering, mdf_lowered_id id)
+{
+    const struct mdf_value *value = lowering_example(lowering, id);
+
+    return value->kind == MDF_KIND_TENSOR && value->rank == 0 && value->dtype != MDF_DTYPE_STRING;
+}
+
 /* Whether any or all of numbers are true. */
 static mdf_lowered_id join_truths(const struct list_call *call, const char *name)
 {
     mdf_lowered_id joined = MDF_LOWERED_NONE;
 
     for (size_t i = 0; i < call->n; i++) {
-        const struct mdf_value *item = lowering_example(call->lowering, call->items[i]);
         mdf_lowered_id truth;
 
-        if (item->kind != MDF_KIND_TENSOR || item->rank != 0 || item->dtype == MDF_DTYPE_STRING) {
+        if (!is_number(call->lowering, call->items[i])) {
             return MDF_LOWERED_NONE;
         }
         truth = lowering_call_python(call->lowering, "bool", &call->items[i], 1);
         joined = i == 0 ? truth : call_two(call, name, joined, truth);
     }
     return joined;
+}
+
+/* Whether a number equals one of the items, which are numbers. */
+static mdf_lowered_id find_among(const struct list_call *call, bool is_opposite)
+{
+    mdf_lowered_id item = lowering_any_value_of(call->lowering, call->scope, call->source->inputs[0]), found = MDF_LOWERED_NONE;
+
+    if (item == MDF_LOWERED_NONE || !is_number(call->lowering, item)) {
+        return MDF_LOWERED_NONE;
+    }
+    for (size_t i = 0; i < call->n; i++) {
+        mdf_lowered_id same =
+            is_number(call->lowering, call->items[i]) ? call_two(call, "operator.eq", call->items[i], item) : MDF_LOWERED_NONE;
+
+        same = same == MDF_LOWERED_NONE ? same : lowering_call_python(call->lowering, "bool", &same, 1);
+        found = i == 0 ? same : call_two(call, "operator.or_", found, same);
+        if (found == MDF_LOWERED_NONE) {
+            return found;
+        }
+    }
+    return found == MDF_LOWERED_NONE || !is_opposite ? found : lowering_call_python(call->lowering, "operator.not_", &found, 1);
 }
 
 /* In order, as run_sorted has it of few numbers: of neighbours the one that is less goes in front. */
@@ -357,6 +384,10 @@ static mdf_lowered_id write_out(const struct list_call *call)
         return join_truths(call, "operator.and_");
     case MDF_WRITTEN_OUT_SORTED:
         return sort(call);
+    case MDF_WRITTEN_OUT_CONTAINED:
+        return find_among(call, false);
+    case MDF_WRITTEN_OUT_NOT_CONTAINED:
+        return find_among(call, true);
     case MDF_WRITTEN_OUT_NOT:
     case MDF_WRITTEN_OUT_CHOICES:
         break;
@@ -367,9 +398,10 @@ static mdf_lowered_id write_out(const struct list_call *call)
 bool lowering_list_function(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     struct list_call call = {.lowering = lowering, .scope = scope, .source = source};
+    bool of_container = source->operator->written_out >= MDF_WRITTEN_OUT_CONTAINED;
     mdf_lowered_id result;
 
-    call.list = lowering_any_value_of(lowering, scope, source->inputs[0]);
+    call.list = lowering_any_value_of(lowering, scope, source->inputs[of_container ? 1 : 0]);
     if (call.list == MDF_LOWERED_NONE || !count_items(lowering, call.list, &call.n) || call.n > most_items(lowering) ||
         (lowering_is_constant(lowering, call.list) && source->n_inputs == 1)) {
         return !lowering_has_failed(lowering);

@@ -469,6 +469,8 @@ static bool write_out(struct target *target, enum mdf_written_out how, struct wr
     case MDF_WRITTEN_OUT_ANY:
     case MDF_WRITTEN_OUT_ALL:
     case MDF_WRITTEN_OUT_SORTED:
+    case MDF_WRITTEN_OUT_CONTAINED:
+    case MDF_WRITTEN_OUT_NOT_CONTAINED:
         break;
     }
     return false;
