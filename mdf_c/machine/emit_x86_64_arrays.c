@@ -135,7 +135,8 @@ static bool asks_always(const struct inner_loop *inner)
     const struct mdf_lowered_loop *loop = step->op->of.loop;
     size_t i;
 
-    for (i = 0; i < loop->body.n_ops && (loop->number == MDF_LOWERED_NONE || !mdf_lowered_reads(&loop->body.ops[i], loop->number));
+    for (i = 0;
+         i < loop->body.n_ops && (loop->number == MDF_LOWERED_NONE || !mdf_lowered_reads(&loop->body.ops[i], loop->number));
          i++) {
     }
     return emission->lowered->context->stop != NULL && step->is_short && i == loop->body.n_ops &&
