@@ -506,6 +506,8 @@ bool lowering_group_again(struct lowering *lowering);
 bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf_operand slot);
 /* --- lower_passed_on.c: slots that branches only pass on to the next run, for which nobody looks, are no inputs any more. */
 bool lowering_drop_passed_on(struct lowering *lowering, struct scope *scope, struct mdf_lowered_region *region);
+/* --- lower_shared.c: what ops of a region compute twice is computed once, before they are grouped. */
+bool lowering_share_ops(struct lowering *lowering, struct region *region);
 /* --- lower_copies.c: nests and products read what copies of another shape are copies of; and so do ops on numbers. */
 bool lowering_read_originals(struct lowering *lowering);
 bool lowering_read_numbers(struct lowering *lowering);

@@ -485,5 +485,5 @@ bool lowering_complete_region(struct lowering *lowering, struct region *region)
         return false;
     }
     lowering_copy_first(lowering, region);
-    return lowering_group(lowering, region);
+    return lowering_share_ops(lowering, region) && lowering_group(lowering, region);
 }
