@@ -30,6 +30,13 @@ Test(nest_forms, lines_with_a_border)
         "%s", text);
 }
 
+/* Where a function is called, the ends of a shifted line are no nests of their own, which would call it for one place each. */
+Test(nest_forms, functions_of_shifted_lines)
+{
+    expect_same_ways("tests/data/dumps/shifted.yaml", true);
+    cr_expect_str_eq(cli_call("mdf-run tests/data/dumps/shifted.yaml --dump c | grep -c '= mdf_exp_float32('")->output, "1\n");
+}
+
 /* Truths of a column that choose rows are compared in C: compilers make no vectors of what a bool chooses. */
 Test(nest_forms, truths_in_front_of_rows)
 {

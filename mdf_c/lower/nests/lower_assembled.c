@@ -4,7 +4,7 @@
  * nothing reads is then dropped (lower_unread.c). See lowering.h.
  *
  * Which element lies where is found element by element. */
-#include "mdf_c/lower/lowering.h"
+#include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 
@@ -373,6 +373,16 @@ static size_t find_loads(const struct assembling *assembling, struct cutting *cu
     return n;
 }
 
+/* Whether a nest calls functions: for the few points of a box at an edge they would be called as for a whole vector. */
+static bool calls_functions(const struct mdf_lowered_nest *nest)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !draft_calls(&nest->steps[i]); i++) {
+    }
+    return i < nest->n_steps;
+}
+
 /* Cuts a nest; its boxes are none where that can not be, or is not worth it. `all`: as if nothing else read what it does. */
 static bool cut_nest(const struct assembling *assembling, const struct mdf_lowered_op *op, bool all, struct cutting *cutting)
 {
@@ -387,7 +397,8 @@ static bool cut_nest(const struct assembling *assembling, const struct mdf_lower
 
         rank = form->rank > rank ? form->rank : rank;
     }
-    if (op->of.nest->is_open || n_assembled == 0 || n_assembled / (rank > 1 ? COPIES_PER_POINT : 1) < cutting->n_points ||
+    if (op->of.nest->is_open || n_assembled == 0 || calls_functions(op->of.nest) ||
+        n_assembled / (rank > 1 ? COPIES_PER_POINT : 1) < cutting->n_points ||
         cutting->n_loads * cutting->n_points > MOST_PLACES) {
         return true;
     }

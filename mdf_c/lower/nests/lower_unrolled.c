@@ -90,17 +90,6 @@ static bool stores_along(const struct mdf_lowered_nest *nest)
     return i < nest->n_steps;
 }
 
-/* Whether a step calls a function, or has a text that compilers may make no vectors of: one of two numbers that is chosen is
- * none such. */
-static bool is_called(const struct mdf_nest_step *step)
-{
-    const struct mdf_element *element =
-        step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL ? mdf_element_of(step->operator, step->settings) : NULL;
-
-    return step->code == MDF_LOWERED_ELEMENTS &&
-           (element == NULL || (element->id != MDF_ELEMENT_larger && element->id != MDF_ELEMENT_smaller));
-}
-
 /* Whether a step along the innermost axis keeps its folds from being written out. What is stored along it stays as it is, for C
  * source, where what it is made of may be made again. */
 static bool is_in_the_way(const struct lowering *lowering, const struct mdf_nest_step *step, bool stores)
@@ -108,7 +97,7 @@ static bool is_in_the_way(const struct lowering *lowering, const struct mdf_nest
     bool is_cheap = step->kind != MDF_NEST_ELEMENT || step->code == MDF_LOWERED_ADD || step->code == MDF_LOWERED_SUBTRACT ||
                     step->code == MDF_LOWERED_MULTIPLY || step->code == MDF_LOWERED_CAST;
 
-    return is_called(step) || (stores && (!lowering->is_for_source || !is_cheap));
+    return draft_calls(step) || (stores && (!lowering->is_for_source || !is_cheap));
 }
 
 /* Whether the innermost axis is short, and nothing happens along it but loads, operations of the processor, such folds, and

@@ -268,6 +268,17 @@ uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const s
     return draft_element(draft, &op, operation->result == MDF_RESULT_BOOL ? MDF_DTYPE_BOOL : (mdf_dtype)dtype, in, axes);
 }
 
+bool draft_calls(const struct mdf_nest_step *step)
+{
+    const struct mdf_element *element =
+        step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS && step->operator!= NULL
+            ? mdf_element_of(step->operator, step->settings)
+            : NULL;
+
+    return step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS &&
+           (element == NULL || (element->id != MDF_ELEMENT_larger && element->id != MDF_ELEMENT_smaller));
+}
+
 bool draft_align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned)
 {
     size_t shift = (size_t)(result->rank - operand->rank), i;

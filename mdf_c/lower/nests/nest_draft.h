@@ -60,6 +60,9 @@ void draft_store(struct lowering *lowering, struct nest_draft *draft, uint8_t in
 void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, uint8_t in, const struct mdf_nest_view *view,
                           size_t rank, const uint8_t *axes, const int64_t *strides);
 
+/* Whether a step calls a function, or has a text that compilers may make no vectors of: one of two numbers that is chosen is none
+ * such. */
+bool draft_calls(const struct mdf_nest_step *step);
 /* The axes of an operand's dimensions, which are aligned with the result's at the right; false: they do not broadcast. */
 bool draft_align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned);
 
