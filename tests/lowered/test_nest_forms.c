@@ -28,6 +28,7 @@ Test(nest_forms, lines_with_a_border)
         (strstr(text, "nest over 68  ;") != NULL && strstr(text, "nest over 70") == NULL && strstr(text, "= part") == NULL) ||
             !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
         "%s", text);
+    cr_expect_str_eq(cli_call("mdf-run tests/data/dumps/padded_line.yaml --dump c | grep -c 'for (size_t'")->output, "1\n");
 }
 
 /* Where a function is called, the ends of a shifted line are no nests of their own, which would call it for one place each. */
