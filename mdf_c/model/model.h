@@ -61,6 +61,7 @@ struct mdf_parameter {
     const struct mdf_node *reset;                 /* a text: it has its initial value again in each ...; NULL: never */
     struct mdf_parameter_condition *conditions;
     size_t n_conditions;
+    struct name_table condition_names;
     struct mdf_declaration declaration; /* of metadata {"type", "shape"} */
 };
 
@@ -110,6 +111,7 @@ struct mdf_graph {
     struct name_table node_names;
     struct mdf_edge *edges;
     size_t n_edges;
+    struct name_table edge_names;
     const struct mdf_node *parameters;      /* an object, or NULL */
     const struct mdf_node *conditions;      /* an object, or NULL */
     bool declares_inputs, declares_outputs; /* in metadata */
@@ -128,6 +130,7 @@ struct mdf_model {
     bool declares_opset;
     struct mdf_graph *graphs;
     size_t n_graphs;
+    struct name_table graph_names;
     struct mdf_warnings warnings;
     bool is_partial; /* reading it failed, but what is there may be looked at for more errors */
 };
