@@ -15,6 +15,8 @@
 
 enum { THEN, OTHERWISE, N_SIDES };
 
+enum { MOST_OPS = 1024 /* of a body: each is looked for among all */ };
+
 struct foreseen {
     struct lowering *lowering;
     struct mdf_lowered_region *region; /* a loop's body */
@@ -232,41 +234,23 @@ static void count_use(struct foreseen *foreseen, size_t side, mdf_lowered_id id)
     foreseen->n_used[side][id]++;
 }
 
-/* A number or truth of a value's form. */
+/* 0 or 1, or a truth, of a value's form. */
 static mdf_lowered_id add_number(struct foreseen *foreseen, mdf_lowered_id like, bool is_one)
 {
     const struct mdf_value *form = &value_of(foreseen, like)->form;
-    mdf_dtype dtype = (mdf_dtype)form->dtype;
-    struct mdf_value value = {0};
-    uint64_t number = is_one;
-    double real = is_one;
-    float single = is_one;
+    struct mdf_memory *memory = foreseen->lowering->memory;
+    struct mdf_value truth = {0}, value = {0};
+    mdf_lowered_id id = MDF_LOWERED_NONE;
 
-    if (dtype == MDF_DTYPE_FLOAT64) {
-        memcpy(&number, &real, sizeof real);
-    } else if (dtype == MDF_DTYPE_FLOAT32) {
-        number = 0;
-        memcpy(&number, &single, sizeof single);
-    } else if (mdf_dtype_size(dtype) < sizeof number) { /* the first bytes are read */
-        union {
-            uint8_t one;
-            uint16_t two;
-            uint32_t four;
-            uint64_t eight;
-        } bytes = {.eight = 0};
-
-        if (mdf_dtype_size(dtype) == 1) {
-            bytes.one = is_one;
-        } else if (mdf_dtype_size(dtype) == 2) {
-            bytes.two = is_one;
-        } else {
-            bytes.four = is_one;
-        }
-        number = bytes.eight;
+    mdf_value_borrow_tensor(memory, &truth, MDF_DTYPE_BOOL, MDF_STRENGTH_TYPED, form->rank, mdf_value_shape(form), &is_one);
+    if (mdf_value_convert(memory, &value, &truth, (mdf_dtype)form->dtype)) {
+        value.strength = form->strength;
+        id = lowering_add_constant(foreseen->lowering, &value, false);
+    } else {
+        lowering_out_of_memory(foreseen->lowering);
     }
-    mdf_value_borrow_tensor(foreseen->lowering->memory, &value, dtype, (enum mdf_strength)form->strength, form->rank,
-                            mdf_value_shape(form), &number);
-    return lowering_add_constant(foreseen->lowering, &value, false);
+    mdf_value_clear(memory, &value);
+    return id;
 }
 
 /* Adds an op to a side; its new value, of the form of `like`. */
@@ -522,7 +506,7 @@ static bool look_at_loop(struct lowering *lowering, struct mdf_lowered_region *r
     bool done;
     size_t n_least, i;
 
-    for (i = 0; i < foreseen.region->n_ops; i++) {
+    for (i = 0; foreseen.region->n_ops <= MOST_OPS && i < foreseen.region->n_ops; i++) {
         n_least = least_taken(&foreseen, loop, &foreseen.region->ops[i]);
         if (n_least == 0) {
             continue;
