@@ -16,7 +16,7 @@ struct sharing {
 
 static bool has_same_function(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)
 {
-    return a->code == MDF_LOWERED_ELEMENTS ? a->loop == b->loop && a->loop_settings == b->loop_settings
+    return a->code == MDF_LOWERED_ELEMENTS ? mdf_lowered_is_same_function(a, b)
            : a->code == MDF_LOWERED_FUNCTION
                ? (a->n_in == 1 ? a->of.function == b->of.function : a->of.function_of_two == b->of.function_of_two)
                : true;

@@ -218,15 +218,6 @@ static bool is_told(const struct mdf_lowered *lowered, const struct mdf_lowered_
     return maker != SIZE_MAX && (loop->body.ops[maker].code == MDF_LOWERED_NEST || loop->body.ops[maker].code == MDF_LOWERED_PUT);
 }
 
-static bool is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_states && loop->states[i].next != id; i++) {
-    }
-    return i < loop->n_states;
-}
-
 /* The first stack that has a value as its items. */
 static size_t stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
@@ -268,7 +259,7 @@ static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lo
     mdf_lowered_id item = loop->stacks[stack].item;
 
     return (is_told(lowered, loop, item) || inner_stack(loop, item) != NULL) && stack_of(loop, item) == stack &&
-           !(may_grow(loop) && is_next(loop, item));
+           !(may_grow(loop) && mdf_lowered_is_next(loop, item));
 }
 
 static const struct mdf_lowered_state *state_found_in(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
@@ -404,16 +395,6 @@ static bool is_left_to(const struct mdf_lowered_region *region, mdf_lowered_id i
     return is_left_by_others(region, id, at) && look(&region->ops[at], id).n == 1;
 }
 
-/* The op of a region that makes a value, states that loops leave and what branches merge into among them; SIZE_MAX: none does. */
-static size_t find_op(const struct mdf_lowered_region *region, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < region->n_ops && !mdf_lowered_has_result(&region->ops[i], id); i++) {
-    }
-    return i < region->n_ops ? i : SIZE_MAX;
-}
-
 /* The state of a loop that is left as a value, and that may lie where it begins; NULL: it is a stack, or may not. */
 static struct mdf_lowered_state *find_left(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region, size_t at,
                                            mdf_lowered_id id)
@@ -452,7 +433,7 @@ static mdf_lowered_id find_ground_of_branch(const struct mdf_lowered *lowered, c
         for (i = 0; i < branches->n_merges; i++) {
             is_free &= i == number || side_of(&branches->merges[i], is_then) != id;
         }
-        if (!is_free || find_op(region, id) == SIZE_MAX) {
+        if (!is_free || mdf_lowered_find_op(region, id) == SIZE_MAX) {
             break;
         }
         id = find_ground(lowered, loop, region, id);
@@ -482,7 +463,7 @@ static mdf_lowered_id find_ground_of_merge(const struct mdf_lowered *lowered, co
 static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                                   const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
-    size_t at = find_op(region, id);
+    size_t at = mdf_lowered_find_op(region, id);
     const struct mdf_lowered_op *op = at == SIZE_MAX ? NULL : &region->ops[at];
     const struct mdf_lowered_state *left;
     mdf_lowered_id ground = MDF_LOWERED_NONE;
@@ -495,7 +476,7 @@ static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struc
     } else if (op != NULL && op->code == MDF_LOWERED_IF) {
         ground = find_ground_of_merge(lowered, loop, region, at, id);
     }
-    return ground != MDF_LOWERED_NONE && stack_of(loop, ground) == loop->n_stacks && !is_next(loop, ground) ? ground
+    return ground != MDF_LOWERED_NONE && stack_of(loop, ground) == loop->n_stacks && !mdf_lowered_is_next(loop, ground) ? ground
                                                                                                             : MDF_LOWERED_NONE;
 }
 
@@ -532,7 +513,7 @@ static void lie_in_ground(struct mdf_lowered *lowered, const struct mdf_lowered_
 {
     size_t at, i;
 
-    for (; (at = find_op(region, id)) != SIZE_MAX; id = find_ground(lowered, loop, region, id)) {
+    for (; (at = mdf_lowered_find_op(region, id)) != SIZE_MAX; id = find_ground(lowered, loop, region, id)) {
         const struct mdf_lowered_op *op = &region->ops[at];
 
         if (op->code == MDF_LOWERED_PUT) {

@@ -287,6 +287,24 @@ size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lower
     return SIZE_MAX;
 }
 
+size_t mdf_lowered_find_op(const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops && !mdf_lowered_has_result(&region->ops[i], id); i++) {
+    }
+    return i < region->n_ops ? i : SIZE_MAX;
+}
+
+bool mdf_lowered_is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && loop->states[i].next != id; i++) {
+    }
+    return i < loop->n_states;
+}
+
 bool mdf_lowered_may_bail_out(unsigned code)
 {
     static const bool may[] = {

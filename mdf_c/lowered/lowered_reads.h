@@ -41,6 +41,10 @@ size_t mdf_lowered_count_beside(const struct mdf_lowered *lowered, const struct 
 
 /* The number of the op of a region itself that makes a value; SIZE_MAX: none does. */
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id);
+/* The same, states that loops leave and what branches merge into among the values. */
+size_t mdf_lowered_find_op(const struct mdf_lowered_region *region, mdf_lowered_id id);
+/* Whether a state of the loop is next that value. */
+bool mdf_lowered_is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id);
 
 /* Region number `i` inside an op, of an IF first the one that runs where the condition holds; NULL past the last. */
 const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i);

@@ -41,30 +41,11 @@ static bool is_constant(const struct foreseen *foreseen, mdf_lowered_id id)
     return value_of(foreseen, id)->place == MDF_LOWERED_CONSTANT;
 }
 
-/* The number of the op of the region that makes a value; SIZE_MAX: none does. */
-static size_t find_op(const struct foreseen *foreseen, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < foreseen->region->n_ops && !mdf_lowered_has_result(&foreseen->region->ops[i], id); i++) {
-    }
-    return i < foreseen->region->n_ops ? i : SIZE_MAX;
-}
-
 /* ------------------------------------------------------------------ which conditions */
 
 static bool is_comparison(unsigned code)
 {
     return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
-}
-
-static bool is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_states && loop->states[i].next != id; i++) {
-    }
-    return i < loop->n_states;
 }
 
 static bool is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
@@ -79,10 +60,10 @@ static bool is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 /* Whether a value is made by several ops of the region. */
 static bool is_work(const struct foreseen *foreseen, mdf_lowered_id id)
 {
-    size_t maker = find_op(foreseen, id), i;
+    size_t maker = mdf_lowered_find_op(foreseen->region, id), i;
     const struct mdf_lowered_op *op = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
 
-    for (i = 0; op != NULL && i < op->n_in && find_op(foreseen, op->in[i]) == SIZE_MAX; i++) {
+    for (i = 0; op != NULL && i < op->n_in && mdf_lowered_find_op(foreseen->region, op->in[i]) == SIZE_MAX; i++) {
     }
     return op != NULL && i < op->n_in;
 }
@@ -90,7 +71,7 @@ static bool is_work(const struct foreseen *foreseen, mdf_lowered_id id)
 /* Whether a loop ends where a truth does not hold, and so jumps by it anyway; `id` is by what it goes on, or a part of that. */
 static bool ends_without(const struct foreseen *foreseen, mdf_lowered_id id, mdf_lowered_id truth, size_t n_looks)
 {
-    size_t maker = id == MDF_LOWERED_NONE || id == truth || n_looks == 0 ? SIZE_MAX : find_op(foreseen, id), i;
+    size_t maker = id == MDF_LOWERED_NONE || id == truth || n_looks == 0 ? SIZE_MAX : mdf_lowered_find_op(foreseen->region, id), i;
     const struct mdf_lowered_op *op = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
     bool ends = id != MDF_LOWERED_NONE && id == truth;
 
@@ -106,7 +87,7 @@ static bool begins_anew(const struct foreseen *foreseen, const struct mdf_lowere
 {
     mdf_lowered_id kept = op->in[is_constant(foreseen, op->in[1]) ? 2 : 1];
 
-    return is_constant(foreseen, op->in[1]) != is_constant(foreseen, op->in[2]) && is_next(loop, op->out) &&
+    return is_constant(foreseen, op->in[1]) != is_constant(foreseen, op->in[2]) && mdf_lowered_is_next(loop, op->out) &&
            (test->in[0] == kept || test->in[1] == kept);
 }
 
@@ -124,7 +105,7 @@ static size_t least_taken(const struct foreseen *foreseen, const struct mdf_lowe
 {
     enum { MOST_LOOKS = 4 };
     size_t maker =
-        op->code == MDF_LOWERED_SELECT && value_of(foreseen, op->out)->is_scalar ? find_op(foreseen, op->in[0]) : SIZE_MAX;
+        op->code == MDF_LOWERED_SELECT && value_of(foreseen, op->out)->is_scalar ? mdf_lowered_find_op(foreseen->region, op->in[0]) : SIZE_MAX;
     const struct mdf_lowered_op *test = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
 
     if (test != NULL && ends_without(foreseen, loop->next_condition, op->in[0], MOST_LOOKS)) {
@@ -152,7 +133,7 @@ static bool adds_condition(const struct foreseen *foreseen, const struct mdf_low
 {
     size_t maker = (op->code == MDF_LOWERED_ADD || op->code == MDF_LOWERED_SUBTRACT) && value_of(foreseen, op->out)->is_scalar &&
                            mdf_dtype_kind((mdf_dtype)op->dtype) != 'f'
-                       ? find_op(foreseen, op->in[1])
+                       ? mdf_lowered_find_op(foreseen->region, op->in[1])
                        : SIZE_MAX;
 
     return maker != SIZE_MAX && foreseen->is_taken[maker] && foreseen->region->ops[maker].code == MDF_LOWERED_CAST &&
@@ -190,10 +171,10 @@ static void find_place(struct foreseen *foreseen)
     const struct mdf_lowered_region *region = foreseen->region;
     size_t i, k, maker;
 
-    foreseen->behind = find_op(foreseen, foreseen->condition);
+    foreseen->behind = mdf_lowered_find_op(foreseen->region, foreseen->condition);
     for (i = 0; i < region->n_ops; i++) {
         for (k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
-            maker = find_op(foreseen, region->ops[i].in[k]);
+            maker = mdf_lowered_find_op(foreseen->region, region->ops[i].in[k]);
             if (maker != SIZE_MAX && !foreseen->is_taken[maker] && maker > foreseen->behind) {
                 foreseen->behind = maker;
             }
@@ -275,7 +256,7 @@ static mdf_lowered_id add_op(struct foreseen *foreseen, size_t side, struct mdf_
 /* What a side has in the place of a value. */
 static mdf_lowered_id on_side(const struct foreseen *foreseen, size_t side, mdf_lowered_id id)
 {
-    size_t maker = find_op(foreseen, id);
+    size_t maker = mdf_lowered_find_op(foreseen->region, id);
 
     return maker != SIZE_MAX && foreseen->is_taken[maker] ? foreseen->left[side][maker] : id;
 }
