@@ -185,21 +185,32 @@ static bool max_roi_pool(struct mdf_call *call)
     return pool_all(call, false);
 }
 
-static bool plan_roi_pool(struct mdf_call *call, struct mdf_routine_plan *plan)
+/* What the routines of both operators are told first, of so many whole numbers: how many regions, and the shape of the planes. */
+static bool plan_regions(struct mdf_call *call, struct mdf_routine_plan *plan, const char *function, size_t n_whole)
 {
     const struct roi_settings *settings = call->settings;
     const struct mdf_value *x = call->inputs[0], *rois = call->inputs[1];
 
     if (!mdf_dtype_is_real(x->dtype) || rois->dtype != x->dtype || x->rank != 4 || rois->rank != 2 ||
-        !mdf_routine_room(plan, 7, 1)) {
+        !mdf_routine_room(plan, n_whole, 1)) {
         return false;
     }
-    plan->function = "roi_pool";
+    plan->function = function;
     plan->dtype = (mdf_dtype)x->dtype;
     plan->whole[0] = mdf_value_shape(rois)[0];
     memcpy(plan->whole + 1, mdf_value_shape(x), 4 * sizeof *plan->whole);
-    memcpy(plan->whole + 5, settings->pooled_shape.items, 2 * sizeof *plan->whole);
     plan->real[0] = settings->spatial_scale;
+    return true;
+}
+
+static bool plan_roi_pool(struct mdf_call *call, struct mdf_routine_plan *plan)
+{
+    const struct roi_settings *settings = call->settings;
+
+    if (!plan_regions(call, plan, "roi_pool", 7)) {
+        return false;
+    }
+    memcpy(plan->whole + 5, settings->pooled_shape.items, 2 * sizeof *plan->whole);
     return true;
 }
 
@@ -414,23 +425,16 @@ static bool roi_align(struct mdf_call *call)
 static bool plan_roi_align(struct mdf_call *call, struct mdf_routine_plan *plan)
 {
     const struct roi_settings *settings = call->settings;
-    const struct mdf_value *x = call->inputs[0], *rois = call->inputs[1];
 
-    if (!mdf_dtype_is_real(x->dtype) || rois->dtype != x->dtype || x->rank != 4 || rois->rank != 2 ||
-        !mdf_routine_room(plan, 11, 1)) {
+    if (!plan_regions(call, plan, "roi_align", 11)) {
         return false;
     }
-    plan->function = "roi_align";
-    plan->dtype = (mdf_dtype)x->dtype;
-    plan->whole[0] = mdf_value_shape(rois)[0];
-    memcpy(plan->whole + 1, mdf_value_shape(x), 4 * sizeof *plan->whole);
     plan->whole[5] = settings->output_height;
     plan->whole[6] = settings->output_width;
     plan->whole[7] = settings->sampling_ratio;
     plan->whole[8] = takes_largest(settings);
     plan->whole[9] = is_half_pixel(settings);
-    plan->whole[10] = rois->dtype == MDF_DTYPE_FLOAT64;
-    plan->real[0] = settings->spatial_scale;
+    plan->whole[10] = plan->dtype == MDF_DTYPE_FLOAT64;
     return true;
 }
 
