@@ -64,9 +64,7 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
                lowering_fail(lowering, MDF_REFUSED_NARROWING);
         id = done ? lowering_cast(lowering, id, (mdf_dtype)declared.dtype) : MDF_LOWERED_NONE;
     }
-    if (done && id != MDF_LOWERED_NONE && declared.strength != lowering_example(lowering, id)->strength) {
-        id = lowering_copy(lowering, id, declared.strength);
-    }
+    id = done ? lowering_as_strong(lowering, id, (uint8_t)declared.strength) : id;
     mdf_value_clear(lowering->memory, &declared);
     return done && lowering_bind(lowering, scope, target, id);
 }

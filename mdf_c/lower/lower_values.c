@@ -467,6 +467,12 @@ mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8
     return add_op_in(lowering, lowering->region, op, &example);
 }
 
+mdf_lowered_id lowering_as_strong(struct lowering *lowering, mdf_lowered_id id, uint8_t strength)
+{
+    return id == MDF_LOWERED_NONE || lowering_example(lowering, id)->strength == strength ? id
+                                                                                          : lowering_copy(lowering, id, strength);
+}
+
 mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id id)
 {
     const struct mdf_value *example = lowering_example(lowering, id);

@@ -214,6 +214,8 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
                                 const struct mdf_operator *operator);
 /* A copy, made in the innermost region, with another strength where that is asked for. */
 mdf_lowered_id lowering_copy(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
+/* The same where it has another strength; NONE of NONE. */
+mdf_lowered_id lowering_as_strong(struct lowering *lowering, mdf_lowered_id id, uint8_t strength);
 /* The same with a first axis of length 1. */
 mdf_lowered_id lowering_copy_with_axis(struct lowering *lowering, mdf_lowered_id id);
 /* The value that a branch leaves, of two of one form; NONE where they are not of one form (then lowering_has_failed says no), or

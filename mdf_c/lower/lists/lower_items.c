@@ -66,13 +66,8 @@ static mdf_lowered_id call_along(struct lowering *lowering, const char *name, co
     const struct mdf_operator *row = mdf_operator_onnx(name, VERSION);
     const void *settings = make_settings(lowering, row, (int64_t)axis, permutation);
     mdf_lowered_id id = settings == NULL ? MDF_LOWERED_NONE : call_row(lowering, row, settings, inputs, n);
-    uint8_t strength;
 
-    if (id == MDF_LOWERED_NONE) {
-        return id;
-    }
-    strength = lowering_example(lowering, inputs[0])->strength;
-    return strength == lowering_example(lowering, id)->strength ? id : lowering_copy(lowering, id, strength);
+    return id == MDF_LOWERED_NONE ? id : lowering_as_strong(lowering, id, lowering_example(lowering, inputs[0])->strength);
 }
 
 /* The same along the first axis. */

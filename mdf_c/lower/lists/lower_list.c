@@ -140,11 +140,8 @@ static bool take_number(struct lowering *lowering, struct scope *scope, const st
 {
     mdf_lowered_id array = lowering_make_array(lowering, list, false),
                    item = array == MDF_LOWERED_NONE ? array : lowering_item_at(lowering, array, index);
-    uint8_t strength = lowering_example(lowering, lowering->facts[list].items[0])->strength;
 
-    if (item != MDF_LOWERED_NONE && lowering_example(lowering, item)->strength != strength) {
-        item = lowering_copy(lowering, item, strength);
-    }
+    item = lowering_as_strong(lowering, item, lowering_example(lowering, lowering->facts[list].items[0])->strength);
     return item != MDF_LOWERED_NONE && lowering_bind(lowering, scope, source->outputs[0], item);
 }
 

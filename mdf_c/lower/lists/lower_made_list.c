@@ -48,10 +48,7 @@ static mdf_lowered_id item_of_array(struct lowering *lowering, mdf_lowered_id ar
     } else if (lowering_is_constant(lowering, array)) {
         id = lowering_keep_constant(lowering, &item);
     } else {
-        id = lowering_item(lowering, array, i);
-        id = id == MDF_LOWERED_NONE || lowering_example(lowering, id)->strength == item.strength
-                 ? id
-                 : lowering_copy(lowering, id, item.strength);
+        id = lowering_as_strong(lowering, lowering_item(lowering, array, i), item.strength);
     }
     mdf_value_clear(lowering->memory, &item);
     return id;

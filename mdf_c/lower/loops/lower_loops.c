@@ -674,7 +674,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
     struct lowering *lowering = loop->lowering;
     size_t n = loop->n_peeled + has_rest, i;
     mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts),
-                   *joined = mdf_arena_array(&lowering->scratch, n, sizeof *joined), whole;
+                   *joined = mdf_arena_array(&lowering->scratch, n, sizeof *joined);
     mdf_dtype dtype;
     uint8_t strength;
 
@@ -694,10 +694,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
     for (i = 0; i < n; i++) {
         joined[is_reversed ? n - 1 - i : i] = lowering_cast(lowering, parts[i], dtype);
     }
-    whole = lowering_join(lowering, joined, n);
-    return whole == MDF_LOWERED_NONE || lowering_example(lowering, whole)->strength == strength
-               ? whole
-               : lowering_copy(lowering, whole, strength);
+    return lowering_as_strong(lowering, lowering_join(lowering, joined, n), strength);
 }
 
 bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
