@@ -185,18 +185,18 @@ enum mdf_form {
  * (mdf_c/lower/lists/lower_made_list.c). */
 enum mdf_written_out {
     MDF_WRITTEN_OUT_NOT,
-    MDF_WRITTEN_OUT_CHOICES,  /* of lists of conditions and values, and another value: one `where` within the other */
-    MDF_WRITTEN_OUT_ITEMS,    /* a list of the same items */
-    MDF_WRITTEN_OUT_BACKWARD, /* of them from the last to the first */
-    MDF_WRITTEN_OUT_NUMBERED, /* of pairs: a number, which input 1 begins with, and an item */
-    MDF_WRITTEN_OUT_TOGETHER, /* of lists: the first items of all inputs, the second ones, as long as all have one */
+    MDF_WRITTEN_OUT_CHOICES,   /* of lists of conditions and values, and another value: one `where` within the other */
+    MDF_WRITTEN_OUT_ITEMS,     /* a list of the same items */
+    MDF_WRITTEN_OUT_BACKWARD,  /* of them from the last to the first */
+    MDF_WRITTEN_OUT_NUMBERED,  /* of pairs: a number, which input 1 begins with, and an item */
+    MDF_WRITTEN_OUT_TOGETHER,  /* of lists: the first items of all inputs, the second ones, as long as all have one */
     MDF_WRITTEN_OUT_ARGUMENTS, /* several items are arguments of the function itself */
     MDF_WRITTEN_OUT_SUM,       /* 0 and all items, added one by one */
     MDF_WRITTEN_OUT_PRODUCT,   /* 1 and all items, multiplied; this and what follows in lowered forms alone */
     MDF_WRITTEN_OUT_ANY,       /* whether one of them is true */
     MDF_WRITTEN_OUT_ALL,
     MDF_WRITTEN_OUT_SORTED,
-    MDF_WRITTEN_OUT_CONTAINED,    /* of a list that is input 1: whether input 0 equals one of its items; whether none */
+    MDF_WRITTEN_OUT_CONTAINED, /* of a list that is input 1: whether input 0 equals one of its items; whether none */
     MDF_WRITTEN_OUT_NOT_CONTAINED
 };
 

@@ -47,7 +47,7 @@ static bool lay_out(const struct mdf_value *input, const double *x, size_t n_row
     return mdf_svm_lay_out(n_rows - n_whole, n_features, x + n_whole * n_features, blocks + n_whole * n_features);
 }
 
-/* The sums of all rows, those of one `step` behind those of the one before. Where there are vectors, of a block of rows at once. */
+/* The sums of all rows, those of one `step` behind those of the one before. Where there are vectors, of some rows at once. */
 static bool weigh(struct mdf_workspace *workspace, const double *x, size_t n_rows, size_t n_features, size_t n, size_t step,
                   double *sums)
 {

@@ -476,8 +476,9 @@ static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struc
     } else if (op != NULL && op->code == MDF_LOWERED_IF) {
         ground = find_ground_of_merge(lowered, loop, region, at, id);
     }
-    return ground != MDF_LOWERED_NONE && stack_of(loop, ground) == loop->n_stacks && !mdf_lowered_is_next(loop, ground) ? ground
-                                                                                                            : MDF_LOWERED_NONE;
+    return ground != MDF_LOWERED_NONE && stack_of(loop, ground) == loop->n_stacks && !mdf_lowered_is_next(loop, ground)
+               ? ground
+               : MDF_LOWERED_NONE;
 }
 
 /* The value that a state's next is a copy of, or itself. */

@@ -135,7 +135,8 @@ struct emission {
     size_t n_loops;
     const struct mdf_lowered_op
         *part;                      /* the loop, of several that run at the same time, that the code is of; NULL: it is of all */
-    mdf_lowered_id *lies_in; /* of each value, if it is an array: where its elements are; itself, or what it was made of in place */
+    mdf_lowered_id
+        *lies_in; /* of each value, if it is an array: where its elements are; itself, or what it was made of in place */
     struct array_pointer *pointers; /* those of each loop one behind the other */
     size_t n_pointers, pointer_capacity;
     const struct step *pointer_loop; /* the innermost loop, whose pointers are there; NULL: there are none */
@@ -304,7 +305,8 @@ bool emission_covers_scalar(const struct emission *emission, const struct mdf_lo
 /* --- emit_x86_64_condition.c */
 void emission_comparison(struct emission *emission, const struct mdf_lowered_op *op);
 void emission_jump(struct emission *emission, mdf_lowered_id condition, bool when, machine_label label);
-/* Sets flags by a condition that is a comparison, or none that holds; false: it is no such. A jump where they say that it holds. */
+/* Sets flags by a condition that is a comparison, or none that holds; false: it is no such. A jump where they say that it holds.
+ */
 bool emission_compare(struct emission *emission, mdf_lowered_id condition, struct machine_test *test);
 void emission_jump_on(struct emission *emission, struct machine_test test, machine_label label);
 void emission_select(struct emission *emission, const struct mdf_lowered_op *op);

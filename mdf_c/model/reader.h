@@ -24,8 +24,8 @@ enum field_type {
     FIELD_TEXT,       /* const char *: a string, or a number as its text */
     FIELD_ANY,        /* const struct mdf_node *, NULL where absent or null */
     FIELD_OBJECT,     /* the same, an object */
-    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count, then a name_table, in this order, also where nobody
-                         looks a name up: it is filled as the file is read */
+    FIELD_COLLECTION, /* a pointer to an array of `items`, then a size_t count, then a name_table, in this order, also where
+                         nobody looks a name up: it is filled as the file is read */
     FIELD_KNOWN       /* read elsewhere, or only kept */
 };
 

@@ -4,9 +4,9 @@
  * beside the call: "kind=stable|quicksort" may be one of these texts or None, "copy=*" anything, and changes nothing;
  * "indexing=xy|ij>operator.f": 'ij' has that function called; "initial=>numpy.add" is what that function takes in behind the
  * call, in the type of the result if it is an element; "where=?operator.f": where it is given, that function is called instead,
- * by the names of these formals ("base=+operator.f": by place too); "subscripts=@equation" is the text of a setting, in front of all
- * others. "ddof=!" is given by its name only, and so are what others take in, and all behind these: numpy has `out` in front of
- * them, which is none here.
+ * by the names of these formals ("base=+operator.f": by place too); "subscripts=@equation" is the text of a setting, in front of
+ * all others. "ddof=!" is given by its name only, and so are what others take in, and all behind these: numpy has `out` in front
+ * of them, which is none here.
  */
 #ifndef MDF_PLAN_CALL_ARGUMENTS_H
 #define MDF_PLAN_CALL_ARGUMENTS_H

@@ -154,8 +154,8 @@ static const char *extreme_of(struct mdf_source_writer *writer, const struct mdf
     size_t i = find_extreme(element);
     const char *name;
 
-    if (i == sizeof extremes / sizeof *extremes || writer->is_in_succession ||
-        !mdf_dtype_is_real(dtype) || strcmp(operands[0], operands[1]) == 0) {
+    if (i == sizeof extremes / sizeof *extremes || writer->is_in_succession || !mdf_dtype_is_real(dtype) ||
+        strcmp(operands[0], operands[1]) == 0) {
         return NULL;
     }
     name = writer->is_alone && writer->loop != NULL

@@ -168,12 +168,13 @@ static size_t count_functions(const struct mdf_lowered *lowered)
 }
 
 /* A state that begins as what is added to it in each run. */
-#define ADDED_TO_ITSELF                                                                                                \
-    "\"z\": {\"value\": \"numpy.array(2)\"}, " CALL("a", "Scan",                                                       \
-         "\"initial_state_and_scan_inputs\": [\"z\", \"z\", \"numpy.sin(numpy.arange(9.0))\"], "                       \
-         "\"num_scan_inputs\": 1, \"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"n\": {}, \"k\": {}, \"u\": {}}, " \
-         "\"functions\": {" CALL("l", "Add", "\"A\": \"k\", \"B\": \"n\"") "}, \"output_ports\": {\"n\": {\"value\": " \
-         "\"n\"}, \"k\": {\"value\": \"l\"}}}}}")
+#define ADDED_TO_ITSELF                                                                                               \
+    "\"z\": {\"value\": \"numpy.array(2)\"}, " CALL(                                                                  \
+        "a", "Scan",                                                                                                  \
+        "\"initial_state_and_scan_inputs\": [\"z\", \"z\", \"numpy.sin(numpy.arange(9.0))\"], "                       \
+        "\"num_scan_inputs\": 1, \"body\": {\"nodes\": {\"b\": {\"input_ports\": {\"n\": {}, \"k\": {}, \"u\": {}}, " \
+        "\"functions\": {" CALL("l", "Add", "\"A\": \"k\", \"B\": \"n\"") "}, \"output_ports\": {\"n\": {\"value\": " \
+                                                                          "\"n\"}, \"k\": {\"value\": \"l\"}}}}}")
 
 /* Whole numbers that are summed over all runs, and stacks of what hangs on no state, are a nest; of a loop with other states, what
  * a function takes part in is computed in front of it. */

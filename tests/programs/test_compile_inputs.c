@@ -1,5 +1,5 @@
-/* test_compile_inputs.c - what generated C makes of inputs, default values and what arrives at ports: it is of the declared type and
- * keeps its value, or is refused. */
+/* test_compile_inputs.c - what generated C makes of inputs, default values and what arrives at ports: it is of the declared type
+ * and keeps its value, or is refused. */
 #include "tests/support/compile_runs.h"
 
 #include <criterion/criterion.h>

@@ -650,10 +650,12 @@ Test(fmu, what_is_refused)
         {"tests/data/compile/no_form.yaml", 1, "it can not be written as C: there is no form in C of the operator numpy.unique"},
         {"examples/cooling.yaml --dt 1 --tunable cup.rom", 2, "did you mean 'cup.room'?"},
         {"no_such_model.yaml", 1, "there is no such file"},
-        {"tests/data/fmu/halves.yaml --inputs tests/data/fmu/halves.json", 1, "input 'x' is of type float16, for which FMI has no variable: "
-                                                                              "give its port a default_value"},
-        {"tests/data/fmu/sequence.yaml --inputs tests/data/fmu/sequence.json", 1, "input 'x' is a sequence, for which FMI has no variable: "
-                                                                                  "give its port a default_value"},
+        {"tests/data/fmu/halves.yaml --inputs tests/data/fmu/halves.json", 1,
+         "input 'x' is of type float16, for which FMI has no variable: "
+         "give its port a default_value"},
+        {"tests/data/fmu/sequence.yaml --inputs tests/data/fmu/sequence.json", 1,
+         "input 'x' is a sequence, for which FMI has no variable: "
+         "give its port a default_value"},
     };
     size_t i;
 

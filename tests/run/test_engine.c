@@ -166,7 +166,8 @@ static const struct good_case good_cases[] = {
           "\"output_ports\": {\"y\": {\"value\": \"l[2].shape\"}, \"v\": {\"value\": \"l[3].shape\"}}"),
      2, NAN, "y [0, 1]; v [0]"},
     /* The same through branches. */
-    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"[7.0, 8.0]\"], \"body\": {\"b\": "
+    {NODE("\"parameters\": {\"l\": {\"function\": \"onnx::Loop\", \"args\": {\"M\": 0, \"v_initial\": [\"[7.0, 8.0]\"], "
+          "\"body\": {\"b\": "
           "{\"metadata\": {\"inputs\": [\"i\", \"c\", {\"name\": \"x\", \"type\": \"float64\", \"shape\": [2]}], "
           "\"outputs\": [\"c\", \"x\", \"y\"]}, \"nodes\": {\"s\": "
           "{\"input_ports\": {\"x\": {}, \"c\": {}}, \"functions\": {\"f\": {\"function\": \"onnx::If\", \"args\": "

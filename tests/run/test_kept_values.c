@@ -153,11 +153,12 @@ static const struct kept_case inputs[] = {
 
 static const struct kept_case late[] = {
     /* A node that runs for the first time between evaluations in a row brings what it has from then on. */
-    {"'nodes': {'a': {'input_ports': {'i': {'default_value': 1}}, 'parameters': {'k': {'value': 'k + i', 'default_initial_value': 0}}, "
-     "'output_ports': {'o': {'value': 'k'}}}, 'b': {'output_ports': {'p': {'value': '5'}}}}, 'edges': {'1': " EDGE("b", "p", "a", "i")
-     "}, 'conditions': {'node_specific': {'b': {'type': 'AtEnvironmentStateUpdate', 'kwargs': {'n': 4}}}, " PASSES("1") "}",
-     NULL, 9,
-     "o 1 p null / o 2 p null / o 3 p null / o 4 p null / o 5 p 5 / o 10 p 5 / o 15 p 5 / o 20 p 5 / o 25 p 5 "},
+    {"'nodes': {'a': {'input_ports': {'i': {'default_value': 1}}, 'parameters': {'k': {'value': 'k + i', "
+     "'default_initial_value': 0}}, "
+     "'output_ports': {'o': {'value': 'k'}}}, 'b': {'output_ports': {'p': {'value': '5'}}}}, 'edges': {'1': " EDGE(
+         "b", "p", "a", "i") "}, 'conditions': {'node_specific': {'b': {'type': 'AtEnvironmentStateUpdate', 'kwargs': {'n': "
+                             "4}}}, " PASSES("1") "}",
+     NULL, 9, "o 1 p null / o 2 p null / o 3 p null / o 4 p null / o 5 p 5 / o 10 p 5 / o 15 p 5 / o 20 p 5 / o 25 p 5 "},
 };
 
 Test(kept_values, edges_bring_something_once_their_sender_has_run)
@@ -169,12 +170,17 @@ Test(kept_values, edges_bring_something_once_their_sender_has_run)
 
 static const struct kept_case idle[] = {
     /* A node without a condition runs in all evaluations but in those that are over before: the last ones. */
-    {"'nodes': {'a': " COUNTER "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
-     "[{'type': 'AfterNPasses', 'kwargs': {'n': 3}}, {'type': 'AtEnvironmentSequenceStart'}, " THRESHOLD("a", "k", ">=", "7") "]}}}}",
+    {"'nodes': {'a': " COUNTER
+     "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
+     "[{'type': 'AfterNPasses', 'kwargs': {'n': 3}}, {'type': 'AtEnvironmentSequenceStart'}, " THRESHOLD("a", "k",
+                                                                                                         ">=", "7") "]}}}}",
      NULL, 5, "o null / o 3 / o 6 / o 7 / o 7 "},
-    /* It is over where no node has run in the pass: so it is when a pass has begun, though it was not before. The pass is over then. */
-    {"'nodes': {'a': " COUNTER "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
-     "[{'type': 'AfterNPasses', 'kwargs': {'n': 4}}, {'type': 'All', 'kwargs': {'dependencies': [{'type': 'EveryNPasses', 'kwargs': "
+    /* It is over where no node has run in the pass: so it is when a pass has begun, though it was not before. The pass is over
+       then. */
+    {"'nodes': {'a': " COUNTER
+     "}, 'conditions': {'termination': {'environment_state_update': {'type': 'Any', 'kwargs': {'dependencies': "
+     "[{'type': 'AfterNPasses', 'kwargs': {'n': 4}}, {'type': 'All', 'kwargs': {'dependencies': [{'type': 'EveryNPasses', "
+     "'kwargs': "
      "{'n': 3, 'time_scale': 'TimeScale.LIFE'}}, {'type': 'AtNCalls', 'kwargs': {'dependency': 'a', 'n': 0, 'time_scale': "
      "'TimeScale.PASS'}}, " THRESHOLD("a", "k", ">", "0") "]}}]}}}}",
      NULL, 4, "o 3 / o 6 / o 9 / o 9 "},

@@ -14,7 +14,7 @@ struct widened {
     struct region region;
     bool has_own_bounds, has_traps;
     mdf_lowered_id around;              /* the mask around it */
-    mdf_lowered_id active; /* of own bounds: the state */
+    mdf_lowered_id active;              /* of own bounds: the state */
     mdf_lowered_id trip_count;          /* of own bounds: the number of runs of each lane; NONE: no such */
     mdf_lowered_id next_number;         /* of those: the number of the next run */
 };

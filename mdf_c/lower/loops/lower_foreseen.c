@@ -71,7 +71,8 @@ static bool is_work(const struct foreseen *foreseen, mdf_lowered_id id)
 /* Whether a loop ends where a truth does not hold, and so jumps by it anyway; `id` is by what it goes on, or a part of that. */
 static bool ends_without(const struct foreseen *foreseen, mdf_lowered_id id, mdf_lowered_id truth, size_t n_looks)
 {
-    size_t maker = id == MDF_LOWERED_NONE || id == truth || n_looks == 0 ? SIZE_MAX : mdf_lowered_find_op(foreseen->region, id), i;
+    size_t maker = id == MDF_LOWERED_NONE || id == truth || n_looks == 0 ? SIZE_MAX : mdf_lowered_find_op(foreseen->region, id),
+           i;
     const struct mdf_lowered_op *op = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
     bool ends = id != MDF_LOWERED_NONE && id == truth;
 
@@ -104,8 +105,9 @@ static bool keeps(const struct foreseen *foreseen, const struct mdf_lowered_loop
 static size_t least_taken(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
 {
     enum { MOST_LOOKS = 4 };
-    size_t maker =
-        op->code == MDF_LOWERED_SELECT && value_of(foreseen, op->out)->is_scalar ? mdf_lowered_find_op(foreseen->region, op->in[0]) : SIZE_MAX;
+    size_t maker = op->code == MDF_LOWERED_SELECT && value_of(foreseen, op->out)->is_scalar
+                       ? mdf_lowered_find_op(foreseen->region, op->in[0])
+                       : SIZE_MAX;
     const struct mdf_lowered_op *test = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
 
     if (test != NULL && ends_without(foreseen, loop->next_condition, op->in[0], MOST_LOOKS)) {

@@ -591,8 +591,9 @@ static struct mdf_signature *make_signature(const struct call_builder *builder)
         struct mdf_signature_input *input = &signature->inputs[i];
 
         input->counts = input->counts && (builder->row->flags & MDF_OPERATOR_KEEPS_SCALARS) == 0;
-        input->needs_axis = (builder->row->flags & MDF_OPERATOR_NEEDS_AXIS) != 0 &&
-                            (input->formal == first || (input->formal->variable >= 0 && input->formal->variable == first->variable));
+        input->needs_axis =
+            (builder->row->flags & MDF_OPERATOR_NEEDS_AXIS) != 0 &&
+            (input->formal == first || (input->formal->variable >= 0 && input->formal->variable == first->variable));
     }
     return signature;
 }

@@ -226,8 +226,7 @@ static bool move_numbers(struct gradient *gradient, const struct mdf_code_call *
 
         operands[i] = call->inputs[i] == MDF_NO_OPERAND ? MDF_NO_OPERAND : gradient_track(gradient, call->inputs[i])->value;
         if (operands[i] != MDF_NO_OPERAND && (i == input || alike)) {
-            operands[i] =
-                unit_call_python(gradient->target, i == input ? numbers : PYTHON_NO_NUMBERS, &operands[i], 1);
+            operands[i] = unit_call_python(gradient->target, i == input ? numbers : PYTHON_NO_NUMBERS, &operands[i], 1);
             if (operands[i] == MDF_NO_OPERAND) {
                 return false;
             }
@@ -498,14 +497,12 @@ static bool hand_back_parts(struct gradient *gradient, const struct mdf_code_cal
                                                             : MDF_NO_OPERAND;
         }
         numbers = numbers == MDF_NO_OPERAND ? numbers
-                  : takes
-                      ? unit_call_row(gradient->target, call->operator, call->settings, inputs, call->n_inputs)
-                      : unit_call_python(gradient->target, "numpy.array", &numbers, 1);
+                  : takes ? unit_call_row(gradient->target, call->operator, call->settings, inputs, call->n_inputs)
+                          : unit_call_python(gradient->target, "numpy.array", &numbers, 1);
         three[0] = gradient_track(gradient, call->outputs[0])->gradient;
         three[1] = numbers;
         three[2] = gradient_track(gradient, input)->value;
-        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3)
-                                            : MDF_NO_OPERAND;
+        numbers = numbers != MDF_NO_OPERAND ? unit_call_python(gradient->target, PYTHON_SEND_BACK, three, 3) : MDF_NO_OPERAND;
         if (numbers == MDF_NO_OPERAND || !gradient_add(gradient, input, numbers)) {
             return false;
         }

@@ -433,9 +433,8 @@ static mdf_operand choose(struct target *target, const struct written_out *writt
     for (size_t i = written->lists[0].n; chosen != MDF_NO_OPERAND && i-- > 0;) {
         const mdf_operand three[] = {item_of(target, &written->lists[0], i), item_of(target, &written->lists[1], i), chosen};
 
-        chosen = three[0] != MDF_NO_OPERAND && three[1] != MDF_NO_OPERAND
-                     ? unit_call_python(target, PYTHON_WHERE, three, 3)
-                     : MDF_NO_OPERAND;
+        chosen = three[0] != MDF_NO_OPERAND && three[1] != MDF_NO_OPERAND ? unit_call_python(target, PYTHON_WHERE, three, 3)
+                                                                          : MDF_NO_OPERAND;
     }
     return chosen;
 }

@@ -17,8 +17,8 @@ static bool run_range(struct mdf_state *state, struct mdf_range range)
 /* Zeros in the shape of a value. NULL: the error is set. */
 static double *clear_like(struct mdf_state *state, mdf_operand slot, const struct mdf_value *like)
 {
-    double *elements = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, slot), MDF_DTYPE_FLOAT64, like->rank,
-                                             mdf_value_shape(like));
+    double *elements = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, slot), MDF_DTYPE_FLOAT64,
+                                             like->rank, mdf_value_shape(like));
 
     if (elements == NULL) {
         mdf_solve_out_of_memory(state);
@@ -58,7 +58,8 @@ static bool hold_inputs(struct mdf_state *state)
     for (size_t i = 0; i < program->n_ports; i++) {
         mdf_operand direction = program->right_side.by_port[i];
 
-        if (direction != MDF_NO_OPERAND && clear_like(state, direction, mdf_frame_slot(state->frame, program->ports[i].slot)) == NULL) {
+        if (direction != MDF_NO_OPERAND &&
+            clear_like(state, direction, mdf_frame_slot(state->frame, program->ports[i].slot)) == NULL) {
             return false;
         }
     }
@@ -173,7 +174,8 @@ static bool show_states(struct mdf_state *state)
     const struct mdf_program_right_side *side = &state->program->right_side;
 
     for (size_t i = 0; i < side->n_states; i++) {
-        if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, side->states[i].slot), mdf_frame_slot(state->frame, side->states[i].y))) {
+        if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, side->states[i].slot),
+                            mdf_frame_slot(state->frame, side->states[i].y))) {
             return mdf_solve_out_of_memory(state);
         }
     }
@@ -262,7 +264,8 @@ static double *make_series(struct mdf_state *state, mdf_operand slot, const stru
         for (size_t i = 0; by != NULL && i < by->rank; i++) {
             shape[at++] = mdf_value_shape(by)[i];
         }
-        elements = mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, slot), MDF_DTYPE_FLOAT64, rank, shape);
+        elements =
+            mdf_value_make_tensor(&state->shared->memory, mdf_frame_slot(state->frame, slot), MDF_DTYPE_FLOAT64, rank, shape);
     }
     mdf_memory_release(&state->shared->memory, shape);
     return elements != NULL || mdf_solve_out_of_memory(state) ? elements : NULL;

@@ -200,8 +200,7 @@ bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint
     for (lane = 0; lane < lanes->n_lanes && !lanes->is_direct; lane++) {
         size_t number = first + (lane < n ? lane : n - 1);
 
-        if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step) != MDF_OK ||
-                   !take_given(lanes, lane, step)) {
+        if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step) != MDF_OK || !take_given(lanes, lane, step)) {
             return false;
         }
     }

@@ -365,9 +365,9 @@ static bool make_requests(struct mdf_state *state)
     whole->aliases = mdf_arena_array(arena, n, sizeof *whole->aliases);
     whole->has_alias = mdf_arena_array(arena, n, sizeof *whole->has_alias);
     whole->is_kept = mdf_arena_array(arena, n, sizeof *whole->is_kept);
-    if (whole->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL || whole->is_kept == NULL ||
-        whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL || whole->may_go == NULL ||
-        whole->is_gone == NULL || !mark_graphs(state)) {
+    if (whole->readers == NULL || whole->inner_readers == NULL || whole->aliases == NULL || whole->has_alias == NULL ||
+        whole->is_kept == NULL || whole->is_written == NULL || whole->is_left == NULL || whole->is_observed == NULL ||
+        whole->may_go == NULL || whole->is_gone == NULL || !mark_graphs(state)) {
         return false;
     }
     visit_counters(state, look_at_home);
@@ -755,8 +755,8 @@ static int64_t count_taken(const struct mdf_state *state)
     return n_taken;
 }
 
-/* What nodes bring to the graphs within them is as it was lowered, where the last evaluation was done so; what edges bring, where no
- * node has run for the first time since, in an evaluation that was done node by node. */
+/* What nodes bring to the graphs within them is as it was lowered, where the last evaluation was done so; what edges bring, where
+ * no node has run for the first time since, in an evaluation that was done node by node. */
 bool mdf_whole_may_skip(const struct mdf_state *state)
 {
     const struct mdf_whole *whole = state->whole;

@@ -46,7 +46,7 @@ struct mdf_whole {
     uint32_t *inner_readers;
     mdf_operand *aliases; /* of each slot; MDF_NO_OPERAND: none */
     bool *has_alias;
-    bool *is_kept;    /* of each slot: it is set behind the last of them, by its alias or as the next evaluation may run nothing */
+    bool *is_kept; /* of each slot: it is set behind the last of them, by its alias or as the next evaluation may run nothing */
     bool may_be_idle; /* an evaluation of what is being lowered may be over before anything has run: it bails out */
     bool have_all_run;
     unsigned n_changes; /* times that it was lowered anew, as other ports of nodes with graphs were given something */

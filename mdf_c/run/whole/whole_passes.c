@@ -349,8 +349,8 @@ static bool may_change(const struct mdf_whole_schedule *whole, uint32_t index, c
     return false;
 }
 
-/* Whether the evaluation is over must be asked before a layer: when the pass begins it has just been, but for runs in the pass, of
- * which there are none now; and of an NWhen each time. */
+/* Whether the evaluation is over must be asked before a layer: when the pass begins it has just been, but for runs in the pass,
+ * of which there are none now; and of an NWhen each time. */
 static bool may_be_over(const struct mdf_whole_schedule *whole, size_t layer)
 {
     uint32_t ends[2] = {whole->schedule->end_of_update, whole->schedule->end_of_sequence}, i, j;
