@@ -264,6 +264,40 @@ static void order_labels(struct mdf_einsum *einsum)
     }
 }
 
+/* Whether a label of more than one element is an axis of this term and nothing else. */
+static bool is_summed_alone(const struct mdf_einsum *einsum, size_t term, size_t label)
+{
+    return einsum->counts[label] == 1 && einsum->last_term[label] == (int64_t)term && einsum->sizes[label] > 1;
+}
+
+/* The label that goes on within each element of `outer`, both summed in this term alone; ABSENT: none. */
+static int64_t find_inner(const struct mdf_einsum *einsum, size_t term, size_t outer)
+{
+    const int64_t *strides = einsum->term_strides + term * einsum->n_labels;
+
+    for (size_t label = 0; label < einsum->n_labels && is_summed_alone(einsum, term, outer); label++) {
+        if (label != outer && is_summed_alone(einsum, term, label) && strides[outer] == einsum->sizes[label] * strides[label]) {
+            return (int64_t)label;
+        }
+    }
+    return ABSENT;
+}
+
+/* Labels that only one term has, and that lie there as one axis, become one: their sum is that of a row. */
+static void join_summed(struct mdf_einsum *einsum, size_t term)
+{
+    int64_t *strides = einsum->term_strides + term * einsum->n_labels;
+
+    for (size_t outer = 0; outer < einsum->n_labels; outer++) {
+        for (int64_t inner = find_inner(einsum, term, outer); inner != ABSENT; inner = find_inner(einsum, term, outer)) {
+            einsum->sizes[outer] *= einsum->sizes[inner];
+            einsum->sizes[inner] = 1;
+            strides[outer] = strides[inner];
+            strides[inner] = einsum->last_term[inner] = ABSENT;
+        }
+    }
+}
+
 /* Reads the equation and the shapes. */
 static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *einsum)
 {
@@ -306,6 +340,9 @@ static bool plan_einsum(struct mdf_workspace *workspace, struct mdf_einsum *eins
     }
     if (!label_result(call, einsum, text)) {
         return false;
+    }
+    for (size_t term = 0; term < einsum->n_terms; term++) {
+        join_summed(einsum, term);
     }
     order_labels(einsum);
     return true;

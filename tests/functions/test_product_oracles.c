@@ -499,6 +499,34 @@ Test(product_oracles, einsum_sums_of_one_operand)
     }
 }
 
+/* Labels that lie as one axis are summed as one: in the parts that a row of a reduction has, whatever their order in the alphabet. */
+Test(product_oracles, einsum_of_all_is_a_reduction_of_all)
+{
+    static const char *const equations[] = {"ijk->", "kij->", "kj...->..."};
+    const int64_t shape[] = {7, 13, 11};
+
+    for (size_t i = 0; i < sizeof equations / sizeof *equations; i++) {
+        size_t rank = equations[i][2] == '.' ? 2 : 3;
+        struct kernel_call call, fold;
+        struct mdf_value *x;
+
+        kernel_begin(&call, "Einsum", 12);
+        kernel_set_text(&call, "equation", equations[i]);
+        x = kernel_add(&call, MDF_DTYPE_FLOAT64, rank, shape, NUMBERS_SHORT, false);
+        for (size_t k = 0; k < x->length; k++) {
+            ((double *)x->data)[k] = 1 / (double)(k + 1); /* whose sums are rounded */
+        }
+        kernel_run(&call);
+        kernel_begin(&fold, "ReduceSum", 18);
+        kernel_set_int(&fold, "keepdims", 0);
+        memcpy(kernel_add(&fold, MDF_DTYPE_FLOAT64, rank, shape, NUMBERS_SHORT, false)->data, x->data, x->length * sizeof(double));
+        kernel_run(&fold);
+        cr_assert_eq(memcmp(call.outputs[0].data, fold.outputs[0].data, sizeof(double)), 0, "%s", equations[i]);
+        kernel_end(&fold);
+        kernel_end(&call);
+    }
+}
+
 Test(product_oracles, einsum)
 {
     for (size_t i = 0; i < 3 * N_CASES; i++) {
