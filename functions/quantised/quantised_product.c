@@ -764,12 +764,13 @@ MDF_ROUTINE_IN_VECTORS(multiply_bytes)
 MDF_ROUTINE_IN_VECTORS(convolve_integers)
 MDF_ROUTINE_IN_VECTORS(convolve_bytes)
 
-/* For so few products that the kernel's looks at types and shapes, and its preparations, would take longer. */
-static int64_t most_products(void)
+/* For so few products that the kernel's looks at types and shapes, and its preparations, would take longer: more of a single
+ * line, for which it turns all of the matrix. */
+static int64_t most_products(int64_t n_lines)
 {
-    enum { MOST_PRODUCTS = 1 << 11, MOST_WITHOUT_VECTORS = 1 << 9 };
+    enum { MOST_PRODUCTS = 1 << 11, MOST_OF_LINE = 1 << 22, MOST_WITHOUT_VECTORS = 1 << 9 };
 
-    return mdf_has_avx2() ? MOST_PRODUCTS : MOST_WITHOUT_VECTORS;
+    return !mdf_has_avx2() ? MOST_WITHOUT_VECTORS : n_lines == 1 ? MOST_OF_LINE : MOST_PRODUCTS;
 }
 
 /* Lines, columns, products of a sum and batches of a plan; batches, groups, channels and outputs: all of them multiplied, or more
@@ -786,7 +787,7 @@ static int64_t count_sizes(const struct mdf_routine_plan *plan, int64_t most)
 
 static mdf_routine_function product_function(const struct mdf_routine_plan *plan)
 {
-    int64_t most = most_products();
+    int64_t most = most_products(plan->whole[4] * plan->whole[7]);
 
     return count_sizes(plan, most) > most ? NULL
            : plan->whole[0] == 0          ? MDF_ROUTINE_WIDEST(multiply_integers)

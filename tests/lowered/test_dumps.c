@@ -474,6 +474,7 @@ Test(dumps, routines_in_loops)
          {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine DFT(", "routine STFT("},
          true}, /* OneHot, ArgMax and ArgMin are nests */
         {"tests/data/compile/scattered.yaml", {"int64[8] = routine ScatterElements("}, false},
+        {"tests/data/dumps/nearest.yaml", {"routine ScatterND(", "int32[1,48] = routine MatMulInteger("}, false},
         {"tests/data/compile/quantised_loops.yaml",
          {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear(",
           "routine QLinearMatMul(", "routine ConvInteger(", "routine QLinearConv("},

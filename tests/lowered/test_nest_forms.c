@@ -18,6 +18,16 @@ Test(nest_forms, numbers_in_front_of_rows)
     cr_expect(strstr(text, "nest over 40  ;") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
+/* An index of the least of some distances is found as int32, as many in a vector as there are of float32, and made int64 in a nest
+ * of its own; it is where sums are scattered to, from the end of some rows as well as from their beginning. */
+Test(nest_forms, nearest_of_centres)
+{
+    const char *text = dump_whole("tests/data/dumps/nearest.yaml");
+
+    expect_same_ways("tests/data/dumps/nearest.yaml", true);
+    cr_expect(strstr(text, "int32 = first_minimum") != NULL && strstr(text, "int64 = first_minimum") == NULL, "%s", text);
+}
+
 /* Slices of a line that is padded are read in the line itself, by one nest for its ends and one for all between them. */
 Test(nest_forms, lines_with_a_border)
 {

@@ -1,7 +1,8 @@
 /* lower_split.c - nests that are made two: one, and the rest, which loads what the first one has stored. See lowering.h.
  *
  * Vectors of a nest have as many lanes as its widest elements allow. Where much is computed in 32 bits before some of it is
- * summed in float64, the second nest is what hangs on elements of 64 bits. And machine code goes through axes once more for what
+ * summed in float64, or before it is an index of int64 (of the nearest of some centres), the second nest is what hangs on
+ * elements of 64 bits. And machine code goes through axes once more for what
  * hangs on a fold over them, and computes there anew what it has computed for that fold: where that are folds over further axes
  * (a Softmax of distances), the second nest begins with it. Not for C source, where each loop has the vectors that its compiler
  * finds, and rows of what is needed once more are kept. */
@@ -104,7 +105,26 @@ static bool is_worth_it(const struct lowering *lowering, const struct split *spl
     return longest >= FEWEST_LONG && work >= LEAST_WORK && work >= LEAST_PER_HANDED * split->n_elements;
 }
 
-/* What is computed in float64. */
+static bool finds_extreme(const struct mdf_nest_step *step)
+{
+    return step->kind == MDF_NEST_FOLD && step->fold >= MDF_NEST_FIRST_MAXIMUM && step->level > 0;
+}
+
+/* Whether an element has 64 bits where it could not have fewer: int64 is made of an index of int32. */
+static bool becomes_wide(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
+{
+    bool is_made_wide = step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_CAST && step->dtype == MDF_DTYPE_INT64 &&
+                        finds_extreme(&nest->steps[step->in[0]]);
+
+    return step->level > 0 && (step->dtype == MDF_DTYPE_FLOAT64 || is_made_wide);
+}
+
+static bool may_be_handed(const struct mdf_nest_step *step)
+{
+    return step->dtype == MDF_DTYPE_FLOAT32 || (step->dtype == MDF_DTYPE_INT32 && finds_extreme(step));
+}
+
+/* What is computed in 64 bits. */
 static bool find_wide(const struct lowering *lowering, struct split *split)
 {
     size_t i;
@@ -112,13 +132,13 @@ static bool find_wide(const struct lowering *lowering, struct split *split)
     for (i = 0; i < split->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &split->nest->steps[i];
 
-        split->is_second[i] = (step->dtype == MDF_DTYPE_FLOAT64 && step->level > 0) || depends_on_second(split, step);
+        split->is_second[i] = becomes_wide(split->nest, step) || depends_on_second(split, step);
         split->n_second += split->is_second[i];
     }
     if (split->n_second == 0 || !find_handed(split)) {
         return false;
     }
-    for (i = 0; i < split->nest->n_steps && (!split->is_handed[i] || split->nest->steps[i].dtype == MDF_DTYPE_FLOAT32); i++) {
+    for (i = 0; i < split->nest->n_steps && (!split->is_handed[i] || may_be_handed(&split->nest->steps[i])); i++) {
     }
     return i == split->nest->n_steps && is_worth_it(lowering, split);
 }
@@ -233,8 +253,63 @@ static bool find_head(struct split *split)
     return i < nest->n_steps;
 }
 
-static bool find_split(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct split *split)
+/* An empty nest of an index space, with room for all steps; NULL: memory ran out. */
+static struct mdf_lowered_nest *begin(struct lowering *lowering, const struct mdf_lowered_nest *from)
 {
+    struct mdf_lowered_nest *nest = mdf_arena_allocate(&lowering->lowered->arena, sizeof *nest);
+    struct mdf_nest_step *steps = mdf_arena_array(&lowering->lowered->arena, 2 * from->n_steps, sizeof *steps);
+
+    if (nest == NULL || steps == NULL) {
+        lowering_out_of_memory(lowering);
+        return NULL;
+    }
+    *nest = (struct mdf_lowered_nest){.n_axes = from->n_axes, .steps = steps};
+    memcpy(nest->extents, from->extents, sizeof nest->extents);
+    return nest;
+}
+
+static uint8_t add(struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, const uint8_t *registers)
+{
+    nest->steps[nest->n_steps] = *step;
+    mdf_nest_renumber(&nest->steps[nest->n_steps], registers);
+    return (uint8_t)nest->n_steps++;
+}
+
+/* The nest with indices of extremes found as int32, and made int64 then; NULL: there are none, or memory ran out. */
+static struct mdf_lowered_nest *with_short_indices(struct lowering *lowering, const struct mdf_lowered_nest *nest)
+{
+    uint8_t registers[MOST_SPLIT_STEPS];
+    struct mdf_lowered_nest *made;
+    size_t n = 0, i;
+
+    for (i = 0; i < nest->n_steps; i++) {
+        n += finds_extreme(&nest->steps[i]) && nest->steps[i].dtype == MDF_DTYPE_INT64;
+    }
+    made = n > 0 && nest->n_steps + n <= MOST_SPLIT_STEPS && mdf_nest_count(nest, 0, nest->n_axes) <= INT32_MAX
+               ? begin(lowering, nest)
+               : NULL;
+    for (i = 0; made != NULL && i < nest->n_steps; i++) {
+        struct mdf_nest_step step = nest->steps[i], cast = {.kind = MDF_NEST_ELEMENT,
+                                                            .level = step.level,
+                                                            .dtype = MDF_DTYPE_INT64,
+                                                            .n_in = 1,
+                                                            .in = {(uint8_t)i},
+                                                            .code = MDF_LOWERED_CAST,
+                                                            .operand_dtype = MDF_DTYPE_INT32,
+                                                            .origin = step.origin,
+                                                            .view = {.at = MDF_NEST_NONE}};
+        bool is_long = finds_extreme(&step) && step.dtype == MDF_DTYPE_INT64;
+
+        step.dtype = is_long ? MDF_DTYPE_INT32 : step.dtype;
+        registers[i] = add(made, &step, registers);
+        registers[i] = is_long ? add(made, &cast, registers) : registers[i];
+    }
+    return made;
+}
+
+static bool find_split(struct lowering *lowering, const struct mdf_lowered_nest *nest, struct split *split)
+{
+    const struct mdf_lowered_nest *with_short;
     size_t i;
 
     if (nest->is_open || nest->n_steps > MOST_SPLIT_STEPS) {
@@ -250,7 +325,8 @@ static bool find_split(const struct lowering *lowering, const struct mdf_lowered
     if (find_head(split)) {
         return true;
     }
-    *split = (struct split){.nest = nest};
+    with_short = with_short_indices(lowering, nest);
+    *split = (struct split){.nest = with_short != NULL ? with_short : nest};
     return find_wide(lowering, split);
 }
 
@@ -300,28 +376,6 @@ static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *
     lowering->facts[view->id].region = lowering->facts[nest->steps[i].view.id].region;
     lowering->facts[view->id].is_nested = true;
     return true;
-}
-
-/* An empty nest of an index space, with room for all steps; NULL: memory ran out. */
-static struct mdf_lowered_nest *begin(struct lowering *lowering, const struct mdf_lowered_nest *from)
-{
-    struct mdf_lowered_nest *nest = mdf_arena_allocate(&lowering->lowered->arena, sizeof *nest);
-    struct mdf_nest_step *steps = mdf_arena_array(&lowering->lowered->arena, 2 * from->n_steps, sizeof *steps);
-
-    if (nest == NULL || steps == NULL) {
-        lowering_out_of_memory(lowering);
-        return NULL;
-    }
-    *nest = (struct mdf_lowered_nest){.n_axes = from->n_axes, .steps = steps};
-    memcpy(nest->extents, from->extents, sizeof nest->extents);
-    return nest;
-}
-
-static uint8_t add(struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, const uint8_t *registers)
-{
-    nest->steps[nest->n_steps] = *step;
-    mdf_nest_renumber(&nest->steps[nest->n_steps], registers);
-    return (uint8_t)nest->n_steps++;
 }
 
 /* Axes that no step has are no axes. */
