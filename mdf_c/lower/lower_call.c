@@ -40,8 +40,7 @@ static bool is_safe_operand(const struct mdf_value *given, const struct mdf_valu
            is_safe_cast((mdf_dtype)given->dtype, (mdf_dtype)operand->dtype);
 }
 
-/* The value that operand number `k` of the loop was made from: an input, its conversion, also to other axes, or what it was
- * expanded to. */
+/* The value that operand number `k` of the loop was made from: an input, or its conversion, also to other axes. */
 static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *trial, size_t k)
 {
     const struct mdf_value *operand = trial->trace.operands[k];
@@ -49,9 +48,6 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
     bool same;
     size_t i;
 
-    if (trial->expanded[k] != MDF_LOWERED_NONE) {
-        return trial->expanded[k];
-    }
     for (i = 0; i < trial->n; i++) {
         if (operand == trial->effective[i]) {
             return trial->ids[i];
@@ -122,52 +118,14 @@ static bool agrees(const struct trial *trial, enum mdf_lowered_code code, mdf_dt
            memcmp(&computed, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0;
 }
 
-/* Whether a nest of several axes makes one of the operands, in which the others are loaded as they are. */
-static bool is_made_by_nest(struct lowering *lowering, const struct trial *trial)
+/* Whether all operands of the loop lie as the result does. */
+static bool are_even(const struct trial *trial)
 {
-    size_t i, d, n_axes;
-
-    for (i = 0; i < trial->n; i++) {
-        const struct fact *fact = trial->ids[i] == MDF_LOWERED_NONE ? NULL : &lowering->facts[trial->ids[i]];
-
-        for (d = 0, n_axes = 0; fact != NULL && fact->is_nested && d < fact->example.rank; d++) {
-            n_axes += mdf_value_shape(&fact->example)[d] > 1;
-        }
-        if (fact != NULL && fact->is_nested && n_axes > 1 && fact->region == lowering->region) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Lets operands of the loop lie as the result does, where they can be expanded before; *is_even: all do. */
-static bool make_even(struct lowering *lowering, struct trial *trial, bool *all_even)
-{
-    const struct mdf_value *result = &trial->results[0];
     size_t i;
 
-    for (i = 0; i < MDF_MAX_OPERANDS; i++) {
-        trial->expanded[i] = MDF_LOWERED_NONE;
+    for (i = 0; i < trial->trace.n_operands && is_even(trial->trace.operands[i], &trial->results[0]); i++) {
     }
-    *all_even = true;
-    for (i = 0; i < trial->trace.n_operands; i++) {
-        mdf_lowered_id id;
-
-        if (is_even(trial->trace.operands[i], result)) {
-            continue;
-        }
-        id = operand_id(lowering, trial, i);
-        if (id == MDF_LOWERED_NONE) {
-            return false;
-        }
-        trial->expanded[i] =
-            trial->keeps_operands || is_made_by_nest(lowering, trial) ? MDF_LOWERED_NONE : lowering_expand(lowering, id, result);
-        if (trial->expanded[i] != MDF_LOWERED_NONE) {
-            trial->trace.operands[i] = lowering_example(lowering, trial->expanded[i]);
-        }
-        *all_even = *all_even && trial->expanded[i] != MDF_LOWERED_NONE;
-    }
-    return true;
+    return i == trial->trace.n_operands;
 }
 
 /* Whether a kernel ran the loop of another function than its row's, of fewer operands, for a value that may be another next time:
@@ -200,7 +158,8 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
         result->length == 0 || has_chosen_by_value(lowering, trial)) {
         return false;
     }
-    if (!make_even(lowering, trial, all_even) || (*all_even && !makes_result(lowering, trial))) {
+    *all_even = are_even(trial);
+    if (*all_even && !makes_result(lowering, trial)) {
         return false;
     }
     op->dtype = trace->operands[trace->n_operands - 1]->dtype;
@@ -447,7 +406,6 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
     bool all_even = true;
 
     *taken = false;
-    trial->keeps_operands = true;
     if (trace_op(lowering, trial, &op, &all_even)) {
         return (op.code >= MDF_LOWERED_FUNCTION && !(lowering->is_for_source && op.code == MDF_LOWERED_ELEMENTS)) ||
                add_broadcast(lowering, scope, trial, &op, taken);

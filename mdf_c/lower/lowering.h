@@ -381,9 +381,6 @@ bool lowering_end_repetition(struct lowering *lowering, struct repetition *repet
 /* The value of a slot that has not been met in the body. */
 mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetition *repetition, mdf_operand operand);
 
-/* --- lower_expand.c: a value expanded to the shape of `like`, outside of the loop in which it does not change; NONE where it
- * changes, where that is not worth it, or on failure. */
-mdf_lowered_id lowering_expand(struct lowering *lowering, mdf_lowered_id id, const struct mdf_value *like);
 /* --- lower_items.c: operators of ONNX that lowering itself puts in, lowered as calls of a model are. An item of an array along
  * its first axis, by number or by a value (also along another axis); items [first, end), which are not none; how many there are, as a value; arrays one
  * behind the other; as many elements in another shape, of which one size may be -1. NONE: there is none, or it failed. */

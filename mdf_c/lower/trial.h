@@ -18,9 +18,7 @@ struct trial {
     const struct mdf_value **others; /* of inputs: another example; NULL: they have none */
     bool is_weak;
     bool is_open;        /* an input is */
-    bool keeps_operands; /* none is expanded to the shape of the result */
     struct mdf_elementwise_trace trace;
-    mdf_lowered_id expanded[MDF_MAX_OPERANDS]; /* the loop's operands that were expanded; else NONE */
 };
 
 /* --- trial.c: room for a call's inputs and outputs; lets go of what they hold. */
