@@ -6,6 +6,7 @@
 #include "functions/kernel/lookup.h"
 #include "functions/kernel/routine.h"
 #include "functions/moves/indexing.h"
+#include "functions/products/lines.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ static const struct mdf_setting hot_table[] = {SETTING("cats_int64s", INTS, keys
                                                {NULL, MDF_SETTING_INT, 0}};
 #undef SETTING
 
-enum { N_SLOTS = 7 };
+enum { N_SLOTS = 7, N_AT_ONCE = 256 };
 
 /* What a key stands for: elements of a type, and the one for all else. */
 struct meanings {
@@ -155,34 +156,59 @@ static bool write_meaning(struct mdf_call *call, const struct meanings *meanings
     return mdf_convert_elements(meanings->dtype, place, MDF_DTYPE_INT64, &integer, 1, false);
 }
 
-/* The same of fewer keys than there are elements, none of which means a string: what each means is made once, and behind these
- * the default, if it is wanted. */
+/* What each key means, and behind these the default if it is wanted; made in the first run, as attributes are always the same. NULL
+ * with the error set. */
+static const char *make_table(struct mdf_workspace *workspace, const struct meanings *meanings, bool wants_default)
+{
+    size_t n = meanings->n + wants_default, size = mdf_dtype_size(meanings->dtype), n_bytes;
+    struct mdf_value *kept = mdf_workspace_value(workspace);
+    struct mdf_lines_source source;
+    char *table = NULL;
+    bool is_there;
+
+    if (kept == NULL || !mdf_lines_count(n, 1, size, &n_bytes)) {
+        return NULL;
+    }
+    memset(&source, 0, sizeof source);
+    source.elements = workspace->call->settings;
+    source.n = n;
+    source.dtype = meanings->dtype;
+    table = mdf_lines_keep(workspace->call, kept, true, n_bytes, &source, &is_there);
+    for (size_t i = 0; table != NULL && !is_there && i < n; i++) {
+        if (!write_meaning(workspace->call, meanings, i < meanings->n ? (int64_t)i : -1,
+                           mdf_element_to_write(meanings->dtype, table, i))) {
+            mdf_value_clear(workspace->call->context->memory, kept);
+            return NULL;
+        }
+    }
+    return table;
+}
+
+/* The same by a table of what keys mean, none of which means a string. */
 static bool encode_by_table(struct mdf_workspace *workspace, const struct mdf_lookup *lookup, const struct mdf_keys *elements,
                             const struct meanings *meanings, void *target)
 {
-    struct mdf_call *call = workspace->call;
-    char *table = mdf_workspace_array(workspace, meanings->dtype, meanings->n + 1);
-    size_t *places = mdf_workspace_array(workspace, MDF_WORKSPACE_SIZES, elements->n), n_used = meanings->n;
+    size_t *places = mdf_workspace_array(workspace, MDF_WORKSPACE_SIZES, elements->n);
+    int64_t numbers[N_AT_ONCE];
+    bool wants_default = false;
+    const char *table;
 
-    if (table == NULL || places == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < elements->n; i++) {
-        int64_t key = mdf_lookup_find(lookup, elements, i);
-
-        places[i] = key >= 0 ? (size_t)key : meanings->n;
-        n_used = key >= 0 ? n_used : meanings->n + 1;
-        if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK)) {
+    for (size_t first = 0, n; places != NULL && first < elements->n; first += n) {
+        n = elements->n - first < N_AT_ONCE ? elements->n - first : N_AT_ONCE;
+        mdf_lookup_find_all(lookup, elements, first, n, numbers);
+        for (size_t i = 0; i < n; i++) {
+            places[first + i] = numbers[i] >= 0 ? (size_t)numbers[i] : meanings->n;
+            wants_default = wants_default || numbers[i] < 0;
+        }
+        if (mdf_should_stop(workspace->call->context)) {
             return false;
         }
     }
-    for (size_t i = 0; i < n_used; i++) {
-        if (!write_meaning(call, meanings, i < meanings->n ? (int64_t)i : -1, mdf_element_to_write(meanings->dtype, table, i))) {
-            return false;
-        }
+    table = places == NULL ? NULL : make_table(workspace, meanings, wants_default);
+    if (table != NULL) {
+        mdf_blocks_gather(workspace->call, meanings->dtype, target, table, places, elements->n, 1);
     }
-    mdf_blocks_gather(call, meanings->dtype, target, table, places, elements->n, 1);
-    return true;
+    return table != NULL;
 }
 
 /* Output 0: what the elements of input 0 mean. */
@@ -197,11 +223,11 @@ static bool encode(struct mdf_workspace *workspace, const struct mdf_keys *keys,
     if (meanings->n != keys->n) {
         return mdf_call_error(call, MDF_VALUE, "there are %zu keys but %zu values", keys->n, meanings->n);
     }
-    if (!check_kinds(call, keys, elements) || !mdf_lookup_make(workspace, keys, &lookup)) {
+    if (!check_kinds(call, keys, elements) || !mdf_lookup_make(workspace, keys, call->settings, &lookup)) {
         return false;
     }
     target = mdf_call_output(call, 0, meanings->dtype, x->rank, mdf_value_shape(x));
-    if (target != NULL && meanings->dtype != MDF_DTYPE_STRING && meanings->n < elements->n) {
+    if (target != NULL && meanings->dtype != MDF_DTYPE_STRING) {
         return encode_by_table(workspace, &lookup, elements, meanings, target);
     }
     for (size_t i = 0; target != NULL && i < elements->n; i++) {
@@ -327,7 +353,7 @@ static bool one_hot_encoder(struct mdf_call *call)
     float *target;
 
     if (!begin(&workspace, call, &elements) || !read_categories(&workspace, &keys, &elements) ||
-        !mdf_lookup_make(&workspace, &keys, &lookup)) {
+        !mdf_lookup_make(&workspace, &keys, call->settings, &lookup)) {
         return false;
     }
     shape = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, (size_t)call->inputs[0]->rank + 1);

@@ -192,7 +192,7 @@ static bool fill_nodes(struct mdf_workspace *workspace, struct mdf_forest *fores
     struct mdf_lookup nodes;
     size_t n_roots = 0;
 
-    if (!join_ids(workspace, trees, &settings->treeids, &settings->nodeids, &ids) || !mdf_lookup_make(workspace, &ids, &nodes) ||
+    if (!join_ids(workspace, trees, &settings->treeids, &settings->nodeids, &ids) || !mdf_lookup_make(workspace, &ids, NULL, &nodes) ||
         !join_ids(workspace, trees, &settings->share_treeids, &settings->share_nodeids, &leaves)) {
         return false;
     }
@@ -265,7 +265,7 @@ static bool make_old_forest(struct mdf_workspace *workspace, struct mdf_forest *
     if (!mdf_forest_prepare(call, forest, &is_new) || !is_new) {
         return call->context->error.code == MDF_OK;
     }
-    if (!mdf_lookup_make(workspace, &treeids, &trees) || !fill_nodes(workspace, forest, &trees)) {
+    if (!mdf_lookup_make(workspace, &treeids, NULL, &trees) || !fill_nodes(workspace, forest, &trees)) {
         return mdf_forest_drop(call);
     }
     if (n_targets == 1) {

@@ -114,7 +114,7 @@ static bool make_pool(struct mdf_workspace *workspace, struct pool *pool)
     }
     pool->n_tokens = keys.n;
     pool->n_runs = settings->indexes.n;
-    if (!mdf_lookup_make(workspace, &keys, &pool->lookup)) {
+    if (!mdf_lookup_make(workspace, &keys, settings, &pool->lookup)) {
         return false;
     }
     pool->tokens = number_tokens(workspace, &pool->lookup, &keys);

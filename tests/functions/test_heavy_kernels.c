@@ -722,3 +722,84 @@ Test(heavy_kernels, stopped)
         kernel_end(&call);
     }
 }
+
+enum { N_KEYS = 700, N_LOOKED_UP = 900 };
+
+/* What element i of an array is to be: a key, every seventh time none. Keys lie far apart, so that they are hashed. */
+static int64_t label_at(size_t i, int64_t salt)
+{
+    int64_t key = (int64_t)(i * 37 + (size_t)salt) % N_KEYS;
+
+    return i % 7 == 3 ? -1 - key : key * key * 1000003;
+}
+
+/* Keys of attributes are laid out once: later runs of the call find them, for other elements, and for such of another kind. */
+Test(heavy_kernels, labels_of_later_runs)
+{
+    static const int64_t one_more = N_LOOKED_UP;
+    static int64_t keys[N_KEYS];
+    static double reals[N_KEYS], values[N_KEYS];
+    struct kernel_call call;
+    struct mdf_value *x;
+
+    for (size_t i = 0; i < N_KEYS; i++) {
+        keys[i] = (int64_t)(i * i) * 1000003;
+        reals[i] = i == 1 ? -0.0 : i == 2 ? (double)NAN : 1.0 / (double)(i + 1);
+        values[i] = (double)i;
+    }
+    for (int are_reals = 0; are_reals < 2; are_reals++) {
+        kernel_begin(&call, "LabelEncoder", 2);
+        if (are_reals != 0) {
+            *(struct mdf_floats *)kernel_field(&call, "keys_floats") = (struct mdf_floats){reals, N_KEYS};
+        } else {
+            *(struct mdf_ints *)kernel_field(&call, "keys_int64s") = (struct mdf_ints){keys, N_KEYS};
+        }
+        *(struct mdf_floats *)kernel_field(&call, "values_floats") = (struct mdf_floats){values, N_KEYS};
+        *(double *)kernel_field(&call, "default_float") = -7;
+        x = kernel_add(&call, are_reals != 0 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_INT64, 1, &one_more, NUMBERS_SHORT, false);
+        for (int64_t salt = 0; salt < 3; salt++) {
+            for (size_t i = 0; i < x->length; i++) {
+                size_t key = (i * 37 + (size_t)salt) % N_KEYS;
+
+                if (are_reals != 0) {
+                    ((float *)x->data)[i] = i % 7 == 3 ? -3.0F : key == 1 ? 0.0F : (float)reals[key];
+                } else {
+                    ((int64_t *)x->data)[i] = label_at(i, salt);
+                }
+            }
+            kernel_run(&call);
+            for (size_t i = 0; i < x->length; i++) {
+                kernel_check(&call, 0, i, i % 7 == 3 ? -7 : (double)((i * 37 + (size_t)salt) % N_KEYS), 0);
+            }
+        }
+        kernel_end(&call);
+    }
+}
+
+/* A mapper's input may hold strings once and numbers the next time: then the list of the others is what is looked up. */
+Test(heavy_kernels, categories_of_either_kind)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    static const int64_t numbers[] = {5, 1000000, -9}, three = 3;
+    struct kernel_call call;
+    struct mdf_value *x;
+
+    kernel_begin(&call, "CategoryMapper", 1);
+    *(struct mdf_strings *)kernel_field(&call, "cats_strings") = (struct mdf_strings){names, 3};
+    kernel_set_ints(&call, "cats_int64s", numbers, 3);
+    x = kernel_add(&call, MDF_DTYPE_INT64, 1, &three, NUMBERS_SHORT, false);
+    for (int round = 0; round < 2; round++) {
+        cr_assert(mdf_value_make_tensor(&call.memory, x, MDF_DTYPE_INT64, 1, &three) != NULL);
+        memcpy(x->data, (const int64_t[]){-9, 5, 1000000}, sizeof numbers);
+        cr_assert(call.call.kernel(&call.call), "%s", call.context.error.message);
+        cr_assert_str_eq(((char **)call.outputs[0].data)[0], "c");
+        cr_assert_str_eq(((char **)call.outputs[0].data)[2], "b");
+        cr_assert(mdf_value_make_tensor(&call.memory, x, MDF_DTYPE_STRING, 1, &three) != NULL);
+        for (size_t i = 0; i < 3; i++) {
+            ((char **)x->data)[i] = mdf_string_new(&call.memory, names[2 - i], 1);
+        }
+        cr_assert(call.call.kernel(&call.call), "%s", call.context.error.message);
+        cr_assert_eq(memcmp(call.outputs[0].data, (const int64_t[]){-9, 1000000, 5}, sizeof numbers), 0);
+    }
+    kernel_end(&call);
+}
