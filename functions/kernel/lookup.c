@@ -84,8 +84,9 @@ static inline struct mdf_lookup_slot *find_slot(const struct mdf_lookup *lookup,
 {
     const struct mdf_lookup_slot *at = &lookup->slots[slot];
 
-    while (at->number >= 0 && (at->bits != bits || (wanted->strings != NULL && strcmp(string_at(&lookup->keys, (size_t)at->number),
-                                                                                      string_at(wanted, i)) != 0))) {
+    while (at->number >= 0 &&
+           (at->bits != bits ||
+            (wanted->strings != NULL && strcmp(string_at(&lookup->keys, (size_t)at->number), string_at(wanted, i)) != 0))) {
         slot = (slot + 1) & lookup->mask;
         at = &lookup->slots[slot];
     }

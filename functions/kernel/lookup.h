@@ -36,8 +36,8 @@ bool mdf_keys_of_value(struct mdf_workspace *workspace, const struct mdf_value *
 /* The same of an attribute of reals, which are float32 in ONNX, whatever digits a model writes. */
 bool mdf_keys_of_floats(struct mdf_workspace *workspace, const struct mdf_floats *floats, struct mdf_keys *keys);
 
-/* Makes the keys findable. `attribute`: what these are the items of, which have been found in the run before where it is the same;
- * NULL: other keys in each run. False with the error set. Uses one array of the workspace. */
+/* Makes the keys findable. `attribute`: what these are the items of, which have been found in the run before where it is the
+ * same; NULL: other keys in each run. False with the error set. Uses one array of the workspace. */
 bool mdf_lookup_make(struct mdf_workspace *workspace, const struct mdf_keys *keys, const void *attribute,
                      struct mdf_lookup *lookup);
 /* Number of the key that equals key number `i` of `wanted`, which is of the same kind; -1: none. */

@@ -145,7 +145,8 @@ static bool dict_vectorizer(struct mdf_call *call)
         return false;
     }
     if (!find_type(call, entries, n, &dtype) || !mdf_workspace_begin(&workspace, call, MDF_DTYPE_FLOAT64, N_SLOTS) ||
-        !read_vocabulary(&workspace, entries, n, &vocabulary, &keys) || !mdf_lookup_make(&workspace, &vocabulary, NULL, &lookup)) {
+        !read_vocabulary(&workspace, entries, n, &vocabulary, &keys) ||
+        !mdf_lookup_make(&workspace, &vocabulary, NULL, &lookup)) {
         return false;
     }
     shape[1] = (int64_t)vocabulary.n;

@@ -136,3 +136,44 @@ Test(order_of_sums, sums_of_rows)
         }
     }
 }
+
+/* A convolution of arrays of a few windows; `weights_are_constant`: which may be kept packed, for a product. */
+static void convolve(struct kernel_call *call, int64_t shapes[2][4], const int64_t *pads, bool weights_are_constant)
+{
+    kernel_begin(call, "Conv", 11);
+    for (size_t i = 0; i < 2; i++) {
+        struct mdf_value *array =
+            kernel_add(call, MDF_DTYPE_FLOAT32, 4, shapes[i], NUMBERS_SHORT, i == 1 && weights_are_constant);
+
+        for (size_t k = 0; k < array->length; k++) {
+            ((float *)array->data)[k] = 1 / (float)(k % 1009 + i + 1); /* whose sums are rounded */
+        }
+    }
+    kernel_add(call, MDF_DTYPE_FLOAT32, 1, &shapes[1][0], NUMBERS_SHORT, true);
+    memset(((float *)(void *)call->inputs[2].data), 0, (size_t)shapes[1][0] * sizeof(float));
+    kernel_set_ints(call, "pads", pads, 4);
+    kernel_run(call);
+}
+
+/* Windows too few for a vector of them are a product, of all arrays at once: summed as in tiles, which constant weights tell. */
+Test(order_of_sums, convolutions_of_few_windows)
+{
+    static const int64_t arrays[][4] = {{8, 40, 2, 2}, {1, 40, 2, 2}, {7, 33, 3, 3}, {5, 40, 2, 3}, {1, 40, 1, 4}};
+    static const int64_t weights[][4] = {{35, 40, 3, 3}, {70, 40, 3, 3}, {17, 33, 3, 3}, {48, 40, 2, 3}, {20, 40, 1, 3}};
+    static const int64_t pads[][4] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 0, 1}, {0, 1, 0, 1}};
+
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        int64_t shapes[2][4];
+        struct kernel_call kept, given;
+
+        memcpy(shapes[0], arrays[i], sizeof *arrays);
+        memcpy(shapes[1], weights[i], sizeof *weights);
+        convolve(&kept, shapes, pads[i], true);
+        convolve(&given, shapes, pads[i], false);
+        cr_assert_eq(kept.outputs[0].length, given.outputs[0].length);
+        cr_expect_eq(memcmp(kept.outputs[0].data, given.outputs[0].data, kept.outputs[0].length * sizeof(float)), 0, "case %zu",
+                     i);
+        kernel_end(&kept);
+        kernel_end(&given);
+    }
+}

@@ -499,7 +499,8 @@ Test(product_oracles, einsum_sums_of_one_operand)
     }
 }
 
-/* Labels that lie as one axis are summed as one: in the parts that a row of a reduction has, whatever their order in the alphabet. */
+/* Labels that lie as one axis are summed as one: in the parts that a row of a reduction has, whatever their order in the
+ * alphabet. */
 Test(product_oracles, einsum_of_all_is_a_reduction_of_all)
 {
     static const char *const equations[] = {"ijk->", "kij->", "kj...->..."};
@@ -519,7 +520,8 @@ Test(product_oracles, einsum_of_all_is_a_reduction_of_all)
         kernel_run(&call);
         kernel_begin(&fold, "ReduceSum", 18);
         kernel_set_int(&fold, "keepdims", 0);
-        memcpy(kernel_add(&fold, MDF_DTYPE_FLOAT64, rank, shape, NUMBERS_SHORT, false)->data, x->data, x->length * sizeof(double));
+        memcpy(kernel_add(&fold, MDF_DTYPE_FLOAT64, rank, shape, NUMBERS_SHORT, false)->data, x->data,
+               x->length * sizeof(double));
         kernel_run(&fold);
         cr_assert_eq(memcmp(call.outputs[0].data, fold.outputs[0].data, sizeof(double)), 0, "%s", equations[i]);
         kernel_end(&fold);

@@ -1,6 +1,6 @@
 /* gemm.c - see gemm.h. Source: K. Goto and R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
  *
- * A is packed whole, into panels as high as a tile. B is packed block by block, DEPTH rows by some panels of columns, so that
+ * A is packed whole, into panels as high as a tile. B is packed block by block, `depth` rows by some panels of columns, so that
  * a block stays in the second-level cache; each task has one block of columns, and packs into memory of its thread's own.
  * Small and thin matrices are multiplied as they lie; constant ones are kept packed. Tiles use fused multiplication and addition
  * where the processor has it; all else gives one result everywhere. */
@@ -11,11 +11,10 @@
 #include <string.h>
 
 enum {
-    DEPTH = MDF_PRODUCT_DEPTH, /* rows of a block of B */
-    BLOCK_PANELS = 12,         /* panels of a block of B */
-    NARROW_PANELS = 4,         /* of B, for which A is not worth packing */
-    MAX_ROWS = 12,             /* of a tile */
-    MAX_COLUMNS = 32,          /* of a tile */
+    BLOCK_PANELS = 12, /* panels of a block of B */
+    NARROW_PANELS = 4, /* of B, for which A is not worth packing */
+    MAX_ROWS = 12,     /* of a tile */
+    MAX_COLUMNS = 32,  /* of a tile */
 
     SLACK_ROWS = 8, /* behind a packed block of B: room for a row, and for MDF_PANEL_SLACK elements */
     MAX_SLOTS = 64,
@@ -145,6 +144,17 @@ static size_t packed_columns(const struct packed_job *job)
     return n % n_panel == 0 ? n : n / n_panel * n_panel + last_panel_columns(job, n);
 }
 
+/* Rows of a block of B. */
+static size_t block_depth(const struct mdf_product *product)
+{
+    return product->depth > 0 ? product->depth : MDF_PRODUCT_DEPTH;
+}
+
+static size_t depth_from(const struct mdf_product *product, size_t first)
+{
+    return mdf_least(product->k - first, block_depth(product));
+}
+
 /* Packed A: for each block of depth, its panels one after the other. */
 static size_t panel_of_a(const struct packed_job *job, size_t first, size_t depth, size_t panel)
 {
@@ -158,8 +168,8 @@ static void pack_panels(const struct packed_job *job, const struct mdf_product *
         size_t row = panel * job->kernels->rows, rows = panel_rows(job, row);
         size_t n = product->m - row < rows ? product->m - row : rows;
 
-        for (size_t first = 0; first < product->k; first += DEPTH) {
-            size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+        for (size_t first = 0; first < product->k; first += block_depth(product)) {
+            size_t depth = depth_from(product, first);
 
             job->type->pack_a(product, row, n, rows, first, depth, a + panel_of_a(job, first, depth, panel));
         }
@@ -240,7 +250,8 @@ static bool is_narrow(const struct packed_job *job, const struct mdf_product *pr
 {
     size_t n_panel = 2 * job->kernels->lanes;
 
-    return job->kernels->multiply_narrow != NULL && product->n <= NARROW_PANELS * n_panel && product->k <= DEPTH && !product->add;
+    return job->kernels->multiply_narrow != NULL && product->n <= NARROW_PANELS * n_panel && product->k <= block_depth(product) &&
+           !product->add;
 }
 
 /* The rows [first_row, last_row) of A, as they lie, times one packed block of B. */
@@ -269,11 +280,11 @@ static void multiply_task(const struct packed_job *job, const struct mdf_product
     size_t row_block = task / job->n_column_blocks, column = task % job->n_column_blocks * job->n_block;
     size_t first_panel = row_block * job->n_row_panels, last_panel = first_panel + job->n_row_panels;
     size_t n = product->n - column < job->n_block ? product->n - column : job->n_block, size = job->type->size_bytes;
-    char *row = slot + job->n_block * DEPTH * size;
+    char *row = slot + job->n_block * block_depth(product) * size;
 
     last_panel = last_panel < job->n_panels ? last_panel : job->n_panels;
-    for (size_t first = 0; first < product->k && !mdf_should_stop(job->context); first += DEPTH) {
-        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+    for (size_t first = 0; first < product->k && !mdf_should_stop(job->context); first += block_depth(product)) {
+        size_t depth = depth_from(product, first);
         const char *b = slot;
 
         if (product->packed_b != NULL) {
@@ -394,7 +405,8 @@ static bool make_room(struct mdf_call *call, struct mdf_value *scratch, struct p
 
     job->slot_bytes = 0;
     if ((packs_a && !count_bytes(job, job->n_a, job->product->k, &a_bytes)) ||
-        (job->product->packed_b == NULL && !count_bytes(job, job->n_block, DEPTH + SLACK_ROWS, &job->slot_bytes))) {
+        (job->product->packed_b == NULL &&
+         !count_bytes(job, job->n_block, block_depth(job->product) + SLACK_ROWS, &job->slot_bytes))) {
         return too_large(call, job->product);
     }
     job->slot_bytes += a_in_slots ? a_bytes : 0;
@@ -501,8 +513,8 @@ static void multiply_turned_panel(const struct turned_job *job, size_t column, s
         memcpy(c + row * job->n_columns * size, (const char *)product->start + column * size, n * size);
         memset(c + (row * job->n_columns + n) * size, 0, (columns - n) * size);
     }
-    for (size_t first = 0; first < product->k && !mdf_should_stop(packed->context); first += DEPTH) {
-        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+    for (size_t first = 0; first < product->k && !mdf_should_stop(packed->context); first += block_depth(product)) {
+        size_t depth = depth_from(product, first);
         const char *b = (const char *)product->packed_turned + (first * job->n_columns + column * depth) * size;
 
         for (size_t panel = 0; panel < packed->n_panels; panel++) {
@@ -706,6 +718,7 @@ static void describe_source(struct mdf_lines_source *source, const struct mdf_pr
     source->elements = elements;
     source->n = n;
     source->k = product->k;
+    source->parts = block_depth(product);
     source->row = row;
     source->column = column;
     source->alpha = product->alpha;
@@ -759,8 +772,8 @@ bool mdf_product_keep_b(struct mdf_call *call, struct mdf_value *kept, bool is_c
         return too_large(call, product);
     }
     packed = mdf_lines_keep(call, kept, is_constant, n_bytes, &wanted, &is_there);
-    for (size_t first = 0; packed != NULL && !is_there && first < product->k; first += DEPTH) {
-        size_t depth = product->k - first < DEPTH ? product->k - first : DEPTH;
+    for (size_t first = 0; packed != NULL && !is_there && first < product->k; first += block_depth(product)) {
+        size_t depth = depth_from(product, first);
 
         job.type->pack_b(product, 0, first, depth, 0, product->n, 2 * job.kernels->lanes, last_panel_columns(&job, product->n),
                          packed + first * n_columns * size, NULL);

@@ -13,7 +13,7 @@
 enum {
     MDF_PLAIN_PRODUCTS = 5000, /* a product with fewer multiplications is not worth packing */
     MDF_DOT_PARTS = 32,        /* partial sums of a scalar product: element i in part i % 32 */
-    MDF_PRODUCT_DEPTH = 256    /* rows of B that are summed from 0 on; the sums of such blocks are added one by one */
+    MDF_PRODUCT_DEPTH = 256    /* rows of B that are summed from 0 on, if not said; the sums of such blocks are added one by one */
 };
 
 /* Writes elements [first, first + n) of row `row` of B, where B is not held as an array. Called from several threads. */
@@ -30,6 +30,7 @@ struct mdf_product {
     bool add;          /* C is added to, otherwise overwritten */
     const void *start; /* without `add`: m elements, what the rows of C begin with; NULL: 0 */
     double alpha;
+    size_t depth; /* rows of B in a block that is summed from 0 on; 0: MDF_PRODUCT_DEPTH */
     mdf_product_row row;
     const void *row_context;
     /* What mdf_product_keep_a, mdf_product_keep_b made of A, of B, or of A turned; NULL: nothing. */

@@ -21,6 +21,13 @@ const struct mdf_setting mdf_conv_setting_table[] = {
 
 enum { FEW_WINDOWS = 16 /* fewer than a vector has elements */ };
 
+/* What few windows meet: tap t in places of an array, each in a window, from number starts[t] of these on to starts[t + 1]. */
+struct few_windows {
+    const struct mdf_convolution *job;
+    size_t n_windows;
+    int64_t *starts, *windows, *places;
+};
+
 #define TEMPLATE "functions/windows/convolutions/conv_rows.inc"
 #include "functions/kernel/of_reals.inc"
 
@@ -106,6 +113,37 @@ static bool meets_all(const struct mdf_taps *taps)
     return does;
 }
 
+/* False with the error set. */
+static bool find_few_windows(struct mdf_workspace *workspace, const struct mdf_convolution *job, struct few_windows *few)
+{
+    const struct mdf_taps *taps = job->taps;
+    size_t n_windows = taps->n_outer * (size_t)taps->n_run;
+    int64_t n = 0, offset;
+
+    few->job = job;
+    few->n_windows = n_windows;
+    few->starts = mdf_workspace_matrix(workspace, MDF_DTYPE_INT64, taps->n_taps + 1, 1 + 2 * n_windows);
+    if (few->starts == NULL) {
+        return false;
+    }
+    few->windows = few->starts + taps->n_taps + 1;
+    few->places = few->windows + taps->n_taps * n_windows;
+    for (size_t tap = 0; tap < taps->n_taps; tap++) {
+        few->starts[tap] = n;
+        for (size_t outer = 0; outer < taps->n_outer; outer++) {
+            if (!mdf_taps_run(taps, outer, tap, &offset)) {
+                continue;
+            }
+            for (int64_t i = taps->first[tap]; i < taps->last[tap]; i++, n++) {
+                few->windows[n] = (int64_t)outer * taps->n_run + i;
+                few->places[n] = offset + i * taps->stride;
+            }
+        }
+    }
+    few->starts[taps->n_taps] = n;
+    return true;
+}
+
 /* All arrays of a batch in one product, where each has few windows: weights are packed once, and vectors are full. */
 static bool multiply_joined(struct mdf_workspace *workspace, const struct mdf_convolution *job, struct mdf_value *scratch,
                             struct mdf_product *product)
@@ -117,7 +155,6 @@ static bool multiply_joined(struct mdf_workspace *workspace, const struct mdf_co
         return mdf_call_error(workspace->call, MDF_LIMIT, "the windows are more than any memory holds");
     }
     if (product->row != NULL) {
-        product->row = is_float32 ? unroll_joined_row_float32 : unroll_joined_row_float64;
         product->b_row = (int64_t)product->n;
     }
     product->c_row = (int64_t)product->n;
@@ -131,12 +168,18 @@ static bool multiply_joined(struct mdf_workspace *workspace, const struct mdf_co
     return true;
 }
 
-/* Each group as the product of its weights with the array unrolled to one column a window. */
-static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_convolution *job)
+/* Each group as the product of its weights with the array unrolled to one column a window; `depth`: of its blocks, 0 any. */
+static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_convolution *job, size_t depth)
 {
-    struct mdf_product product = {
-        .dtype = workspace->dtype, .m = job->group_outputs, .a = job->weights, .alpha = 1, .a_column = 1, .b_column = 1};
+    struct mdf_product product = {.dtype = workspace->dtype,
+                                  .m = job->group_outputs,
+                                  .a = job->weights,
+                                  .alpha = 1,
+                                  .depth = depth,
+                                  .a_column = 1,
+                                  .b_column = 1};
     struct mdf_value *scratch = mdf_workspace_value(workspace), *kept = mdf_workspace_value(workspace);
+    struct few_windows few;
     bool is_whole = job->n_groups == 1 && !job->is_pointwise && meets_all(job->taps);
 
     if (scratch == NULL || kept == NULL) {
@@ -153,8 +196,14 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_co
         product.b_row = 1;
         product.b_column = (int64_t)product.k;
     } else if (!job->is_pointwise) {
-        product.row = workspace->dtype == MDF_DTYPE_FLOAT32 ? unroll_row_float32 : unroll_row_float64;
-        product.row_context = job;
+        bool is_float32 = workspace->dtype == MDF_DTYPE_FLOAT32;
+
+        if (product.n < FEW_WINDOWS && !find_few_windows(workspace, job, &few)) {
+            return false;
+        }
+        product.row = product.n >= FEW_WINDOWS ? (is_float32 ? unroll_row_float32 : unroll_row_float64)
+                                               : (is_float32 ? unroll_few_float32 : unroll_few_float64);
+        product.row_context = product.n < FEW_WINDOWS ? (const void *)&few : job;
     }
     if (job->n_groups == 1 && (is_whole || mdf_product_is_packed(&product)) &&
         !mdf_product_keep_a(workspace->call, kept, job->weights_are_constant, &product)) {
@@ -164,6 +213,17 @@ static bool multiply_groups(struct mdf_workspace *workspace, const struct mdf_co
         return multiply_joined(workspace, job, scratch, &product);
     }
     return mdf_multiply_batch(workspace->call, scratch, &product, job->n_batches * job->n_groups, locate_group, job);
+}
+
+/* Whether windows that could be summed in tiles would leave most lanes of these empty: a product, which may have outputs or the
+ * windows of several arrays in its vectors, sums them in the same order, from weights that are packed once. */
+static bool leave_lanes_empty(const struct mdf_convolution *job)
+{
+    size_t n_windows = job->taps->n_outer * (size_t)job->taps->n_run;
+    size_t n_joined = n_windows < FEW_WINDOWS ? (n_windows * job->n_batches + FEW_WINDOWS - 1) / FEW_WINDOWS : job->n_batches;
+
+    return job->n_groups == 1 && job->weights_are_constant && !job->is_pointwise && job->dtype == MDF_DTYPE_FLOAT32 &&
+           job->group_outputs >= FEW_WINDOWS && (2 * n_windows <= FEW_WINDOWS || 4 * n_joined <= 3 * job->n_batches);
 }
 
 /* An epilogue is put on the result where that may be done: then *y is where the result goes. NULL: there is none. */
@@ -217,10 +277,13 @@ bool mdf_conv_run(struct mdf_workspace *workspace, const struct mdf_conv_plan *p
         return false;
     }
     if (mdf_conv_tiles_fit(&tiles)) {
+        if (leave_lanes_empty(&tiles)) {
+            return multiply_groups(workspace, &tiles, mdf_conv_tiles_block(taps.n_taps));
+        }
         tiles.limits = begin_limits(workspace, plan, &tiles.y);
         return mdf_conv_tiles_run(workspace, &tiles);
     }
-    return multiply_groups(workspace, &tiles);
+    return multiply_groups(workspace, &tiles, 0);
 }
 
 static bool conv(struct mdf_call *call)
