@@ -492,19 +492,37 @@ static mdf_lowered_id copied_next(const struct mdf_lowered_loop *loop, const str
                : state->next;
 }
 
+/* Whether a nest of the body makes a value. */
+static bool is_made_by_nest(const struct mdf_lowered_region *region, mdf_lowered_id id)
+{
+    size_t maker = mdf_lowered_find_maker(region, id);
+
+    return maker != SIZE_MAX && region->ops[maker].code == MDF_LOWERED_NEST;
+}
+
+/* What lies where a state does and everything that it is next lies in: the state, or what a nest makes of it there, before
+ * something is put into that. NONE: there is no such thing. */
+static mdf_lowered_id find_first(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                 const struct mdf_lowered_state *state)
+{
+    mdf_lowered_id id = copied_next(loop, state);
+
+    while (id != MDF_LOWERED_NONE && id != state->parameter) {
+        if (is_made_by_nest(&loop->body, id)) {
+            bool is_free = id == state->next || (stack_of(loop, id) == loop->n_stacks && !mdf_lowered_is_next(loop, id));
+
+            return is_free && mdf_lowered_may_overwrite(lowered, &loop->body, state->parameter, id) ? id : MDF_LOWERED_NONE;
+        }
+        id = find_ground(lowered, loop, &loop->body, id);
+    }
+    return id;
+}
+
 /* Whether what the body makes of a state lies where the state does. */
 static bool may_lie_in_state(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                              const struct mdf_lowered_state *state)
 {
-    mdf_lowered_id id = copied_next(loop, state);
-
-    if (id == state->next && is_told(lowered, loop, id) && put_of(loop, id) == NULL) {
-        return mdf_lowered_may_overwrite(lowered, &loop->body, state->parameter, id);
-    }
-    while (id != MDF_LOWERED_NONE && id != state->parameter) {
-        id = find_ground(lowered, loop, &loop->body, id);
-    }
-    return id == state->parameter && copied_next(loop, state) != state->parameter;
+    return copied_next(loop, state) != state->parameter && find_first(lowered, loop, state) != MDF_LOWERED_NONE;
 }
 
 /* What leads from a value of a region to what it lies in is done where that is: `id` is a value that find_ground has found one
@@ -514,7 +532,8 @@ static void lie_in_ground(struct mdf_lowered *lowered, const struct mdf_lowered_
 {
     size_t at, i;
 
-    for (; (at = mdf_lowered_find_op(region, id)) != SIZE_MAX; id = find_ground(lowered, loop, region, id)) {
+    for (; (at = mdf_lowered_find_op(region, id)) != SIZE_MAX && region->ops[at].code != MDF_LOWERED_NEST;
+         id = find_ground(lowered, loop, region, id)) {
         const struct mdf_lowered_op *op = &region->ops[at];
 
         if (op->code == MDF_LOWERED_PUT) {
@@ -558,6 +577,16 @@ static void plan_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
     }
 }
 
+/* What a nest makes where a state lies, for something to be put into it. */
+static void begin_made(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, struct mdf_lowered_state *state)
+{
+    state->made = find_first(lowered, loop, state);
+    state->begins_made = state->made != state->parameter && state->made != state->next;
+    if (state->begins_made) {
+        lowered->values[state->made].is_in_place = true;
+    }
+}
+
 static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
     size_t i;
@@ -574,6 +603,7 @@ static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
 
         if (state->storage == MDF_LOWERED_IN_PLACE &&
             (put_of(loop, state->next) != NULL || copied_next(loop, state) != state->next)) {
+            begin_made(lowered, loop, &loop->states[i]);
             lie_in_ground(lowered, loop, &loop->body, copied_next(loop, state));
         }
     }
@@ -609,7 +639,10 @@ static void part_states(struct mdf_lowered *lowered, const struct mdf_lowered_re
             op->of.put->is_in_place = lowered->values[op->out].is_in_place = false;
         }
         for (k = 0; op->code == MDF_LOWERED_LOOP && k < op->of.loop->n_states; k++) {
-            op->of.loop->states[k].lies_in_initial = false;
+            if (op->of.loop->states[k].begins_made) {
+                lowered->values[op->of.loop->states[k].made].is_in_place = false;
+            }
+            op->of.loop->states[k].lies_in_initial = op->of.loop->states[k].begins_made = false;
         }
         for (k = 0; op->code == MDF_LOWERED_IF && k < op->of.branches->n_merges; k++) {
             lowered->values[op->of.branches->merges[k].out].is_in_place = false;

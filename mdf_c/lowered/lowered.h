@@ -41,7 +41,7 @@ struct mdf_lowered_value {
         form;       /* of kind TENSOR; type, strength, rank, shape, length; of a CONSTANT also the elements, else data is NULL */
     uint8_t place;  /* enum mdf_lowered_place */
     bool is_scalar; /* one element: it lies in cells[id]; else an array, in values[id] of the run */
-    bool is_in_place;  /* a state of a loop that is stored IN_PLACE: its parameter, and its next, and what is put in between */
+    bool is_in_place;  /* it lies where another value does: states of loops that are stored IN_PLACE, what is put into an array */
     uint8_t open_axes; /* bits: axes whose sizes are known only when it runs; in the form they are 0, and so is the length. An
                           array that CALLs make and read, and NESTs with an open axis (nest.h); an output may be one, and a
                           state in two buffers; nothing else is */
@@ -254,6 +254,8 @@ struct mdf_lowered_state {
     mdf_lowered_id initial, parameter, next;
     uint8_t storage; /* enum mdf_lowered_storage, of an array: loop_plan.h chooses it */
     bool lies_in_initial; /* IN_PLACE: it lies where `initial` does, which is a state of the loop around, IN_PLACE too */
+    bool begins_made;     /* IN_PLACE: `next` is what was put into `made`, which a NEST of the body's own region has made there */
+    mdf_lowered_id made;
 };
 
 /* How an array state is carried on. */

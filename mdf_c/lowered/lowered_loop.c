@@ -358,6 +358,9 @@ bool mdf_lowered_make_room(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         if (state->storage == MDF_LOWERED_IN_PLACE) {
             lowered->arrays[state->next].data = lowered->arrays[state->parameter].data;
         }
+        if (state->begins_made) {
+            lowered->arrays[state->made].data = lowered->arrays[state->parameter].data;
+        }
     }
     return mdf_lowered_make_products(lowered, loop);
 }

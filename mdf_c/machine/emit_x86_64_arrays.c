@@ -34,6 +34,9 @@ static bool find_grounds(struct emission *emission)
             if (op->of.loop->states[i].lies_in_initial) {
                 lies_in[op->of.loop->states[i].parameter] = lies_in[op->of.loop->states[i].initial];
             }
+            if (op->of.loop->states[i].begins_made) {
+                lies_in[op->of.loop->states[i].made] = lies_in[op->of.loop->states[i].parameter];
+            }
         }
         for (i = 0; step->kind == STEP_END_IF && i < op->of.branches->n_merges; i++) {
             if (emission->lowered->values[op->of.branches->merges[i].out].is_in_place) {

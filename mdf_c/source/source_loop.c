@@ -399,6 +399,10 @@ static void name_states(struct mdf_source_writer *writer, const struct loop_text
         if (own->form == STATE_IN_PLACE) {
             next->name = own->outer;
             next->is_buffered = true;
+            if (state->begins_made) {
+                writer->values[state->made].name = own->outer;
+                writer->values[state->made].is_buffered = true;
+            }
         } else if (own->form == STATE_BESIDE_STACK) {
             next->copy = own->outer;
         } else if (own->form == STATE_TWO_BUFFERS) {

@@ -318,6 +318,15 @@ Test(dumps, rows_are_put_where_they_lie)
               "%s", text);
 }
 
+/* What is put into what a nest makes of a state is put where the state lies, which the nest has made there. */
+Test(dumps, puts_into_what_is_made)
+{
+    const char *text = dump_whole("tests/data/dumps/made_and_put.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/made_and_put.yaml", true);
+    cr_expect(strstr(text, " two buffers") == NULL, "%s", text);
+}
+
 /* What is put where a state lies may be what another state goes on from: that one has two buffers. */
 Test(dumps, puts_of_another_state_go_on)
 {
