@@ -28,9 +28,9 @@ static bool is_of_numbers(const struct beside *beside, const struct mdf_lowered_
 {
     size_t i;
 
-    for (i = 0; op->code < MDF_LOWERED_PART && i < op->n_in && is_scalar(beside, op->in[i]); i++) {
+    for (i = 0; op->code < MDF_LOWERED_PUT && i < op->n_in && is_scalar(beside, op->in[i]); i++) {
     }
-    return op->code < MDF_LOWERED_PART && i == op->n_in && is_scalar(beside, op->out);
+    return op->code < MDF_LOWERED_PUT && i == op->n_in && is_scalar(beside, op->out);
 }
 
 /* The op behind the numbers, in front of op `at`, behind which a value can be seen first, what branches and loops leave among

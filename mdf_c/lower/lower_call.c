@@ -612,18 +612,17 @@ static bool is_single(const struct trial *trial)
     return trial->source->n_outputs == 1 && trial->outputs[0] != NULL;
 }
 
-/* Calls that come to calls of others, to single elements, or to parts of an array; *taken: it was such a call, as below. */
+/* Calls that come to calls of others, or to single elements; *taken: it was such a call, as below. */
 static bool lower_as_others(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     bool has_elements = is_single(trial) && trial->results[0].length > 0;
     bool is_folded = trial->source->operator->form == MDF_FORM_VARIADIC && trial->n> 2;
 
-    if (has_elements && ((is_folded && ends(lowering, fold_operands(lowering, scope, trial, taken), taken)) ||
-                         ends(lowering, lowering_limit_elements(lowering, scope, trial, taken), taken) ||
-                         ends(lowering, lowering_take_item(lowering, scope, trial, taken), taken))) {
-        return *taken;
+    if (!has_elements || (is_folded && ends(lowering, fold_operands(lowering, scope, trial, taken), taken)) ||
+        ends(lowering, lowering_limit_elements(lowering, scope, trial, taken), taken)) {
+        return !has_elements || *taken;
     }
-    return lowering_take_parts(lowering, scope, trial, taken);
+    return lowering_take_item(lowering, scope, trial, taken);
 }
 
 /* A kernel's one loop over elements, and calls that leave elements as they lie. */

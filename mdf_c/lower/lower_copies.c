@@ -9,11 +9,6 @@
 struct copies {
     const struct mdf_lowered *lowered;
     mdf_lowered_id *originals; /* of each value: what it is a copy of; NONE: it is none */
-    struct place {
-        mdf_lowered_id id;
-        size_t first;
-    } * places;     /* the same: what it is one row of, and where that begins */
-    bool has_moved; /* a nest reads a row where it lies */
 };
 
 static mdf_lowered_id original_of(const struct copies *copies, mdf_lowered_id id)
@@ -36,37 +31,13 @@ static void note_copy(const struct copies *copies, const struct mdf_lowered_op *
     }
 }
 
-static void note_part(const struct copies *copies, const struct mdf_lowered_op *op)
-{
-    mdf_lowered_id from = original_of(copies, op->in[0]);
-    const struct place *before = &copies->places[from];
-
-    if (op->of.part->n_rows == 1 && is_closed_array(&copies->lowered->values[from])) {
-        copies->places[op->out] = before->id == MDF_LOWERED_NONE ? (struct place){from, op->of.part->first}
-                                                                 : (struct place){before->id, before->first + op->of.part->first};
-    }
-}
-
-static void read_in_place(struct copies *copies, struct mdf_nest_view *view)
-{
-    const struct place *place;
-
-    view->id = original_of(copies, view->id);
-    place = &copies->places[view->id];
-    if (place->id != MDF_LOWERED_NONE) {
-        view->id = place->id;
-        view->first += (int64_t)place->first;
-        copies->has_moved = true;
-    }
-}
-
 static void read_loads(struct copies *copies, struct mdf_lowered_op *op)
 {
     size_t i;
 
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-            read_in_place(copies, &op->of.nest->steps[i].view);
+            op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
         }
     }
 }
@@ -97,8 +68,6 @@ static void read_in_region(struct copies *copies, struct mdf_lowered_region *reg
 
         if (op->code == MDF_LOWERED_COPY) {
             note_copy(copies, op);
-        } else if (op->code == MDF_LOWERED_PART) {
-            note_part(copies, op);
         } else if (op->code == MDF_LOWERED_IF) {
             read_in_region(copies, &op->of.branches->then);
             read_in_region(copies, &op->of.branches->otherwise);
@@ -121,11 +90,10 @@ static bool begin(struct lowering *lowering, struct copies *copies)
 
     *copies = (struct copies){.lowered = lowering->lowered};
     copies->originals = mdf_arena_array(&lowering->scratch, n, sizeof *copies->originals);
-    copies->places = mdf_arena_array(&lowering->scratch, n, sizeof *copies->places);
-    for (i = 0; copies->originals != NULL && copies->places != NULL && i < n; i++) {
-        copies->originals[i] = copies->places[i].id = MDF_LOWERED_NONE;
+    for (i = 0; copies->originals != NULL && i < n; i++) {
+        copies->originals[i] = MDF_LOWERED_NONE;
     }
-    return (copies->originals != NULL && copies->places != NULL) || lowering_out_of_memory(lowering);
+    return copies->originals != NULL || lowering_out_of_memory(lowering);
 }
 
 bool lowering_read_originals(struct lowering *lowering)
@@ -136,7 +104,7 @@ bool lowering_read_originals(struct lowering *lowering)
         return false;
     }
     read_in_region(&copies, &lowering->lowered->region);
-    return !copies.has_moved || lowering_drop_unread(lowering);
+    return true;
 }
 
 /* ------------------------------------------------------------------ numbers */
@@ -165,7 +133,7 @@ static void read_numbers(struct copies *copies, struct mdf_lowered_op *op)
     const struct mdf_lowered_region *inner;
     size_t i;
 
-    for (i = 0; i < op->n_in && (op->code < MDF_LOWERED_PART || op->code == MDF_LOWERED_PUT); i++) {
+    for (i = 0; i < op->n_in && op->code <= MDF_LOWERED_PUT; i++) {
         op->in[i] = original_of(copies, op->in[i]);
     }
     read_loads(copies, op);

@@ -179,34 +179,24 @@ mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowere
 /* Elements [first, first + n) of an array, as a row. */
 static mdf_lowered_id take(struct lowering *lowering, mdf_lowered_id id, size_t first, size_t n)
 {
-    const struct mdf_value *whole = lowering_example(lowering, id);
     const struct mdf_nest_view view = {.id = id, .first = (int64_t)first, .at = MDF_NEST_NONE};
-    struct mdf_lowered_part *part = mdf_arena_allocate(&lowering->lowered->arena, sizeof *part);
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_PART, .dtype = whole->dtype, .n_in = 1, .in = {id}, .of.part = part};
-    struct nest_draft *draft;
-    struct mdf_value row = {0};
-    int64_t length = (int64_t)n;
+    const int64_t strides[] = {1};
+    mdf_lowered_id element = n == 1 ? lowering_find_element(lowering, id, first) : MDF_LOWERED_NONE;
+    struct nest_draft *draft = NULL;
+    uint8_t axes[1] = {DRAFT_NO_AXIS};
+    size_t rank = n > 1;
 
-    if (whole->length == n) {
+    if (lowering_example(lowering, id)->length == n) {
         return id;
     }
-    if (n == 1 && lowering_find_element(lowering, id, first) != MDF_LOWERED_NONE) {
-        return lowering_find_element(lowering, id, first);
+    if (element != MDF_LOWERED_NONE || (draft = draft_new(lowering)) == NULL) {
+        return element;
     }
-    if (n == 1) {
-        draft = draft_new(lowering);
-        return draft == NULL ? MDF_LOWERED_NONE
-                             : lowering_add_computed_nest(
-                                   lowering, draft, draft_load_elements(lowering, draft, &view, 0, NULL, NULL), 1, 0, NULL, NULL);
+    if (rank > 0) {
+        axes[0] = draft_axis(draft, (int64_t)n);
     }
-    if (part == NULL) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
-    *part = (struct mdf_lowered_part){.first = first, .n_rows = 1, .n = n, .step = n};
-    mdf_value_borrow_tensor(lowering->memory, &row, (mdf_dtype)whole->dtype, (enum mdf_strength)whole->strength, 1, &length,
-                            (const char *)whole->data + first * mdf_dtype_size((mdf_dtype)whole->dtype));
-    return lowering_add_element_op(lowering, op, &row);
+    return lowering_add_computed_nest(lowering, draft, draft_load_elements(lowering, draft, &view, rank, axes, strides), n, rank,
+                                      axes, strides);
 }
 
 mdf_lowered_id lowering_look_through_copy(const struct lowering *lowering, mdf_lowered_id id)
@@ -252,7 +242,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
     /* For C source, where rows of several elements would stand alone, elements only. */
     *taken = n == 1 || (n > 1 && n <= MOST_PUTS && length * n == trial->effective[2]->length &&
                         (!lowering->is_for_source || (length == 1 && put.n_indices == 1)) &&
-                        (length > 1 || lowering_casts((mdf_dtype)trial->effective[2]->dtype))); /* what a nest can load */
+                        lowering_casts((mdf_dtype)trial->effective[2]->dtype)); /* what a nest can load */
     if (!*taken) {
         return true;
     }

@@ -20,7 +20,7 @@ const struct mdf_lowered_op *lowering_maker(const struct lowering *lowering, mdf
         region == NULL || lowering->region == NULL || lowering->facts[id].depth > lowering->region->depth ? 0 : region->n_ops;
 
     while (at-- > 0) {
-        if (region->ops[at].code <= MDF_LOWERED_PART && region->ops[at].out == id) {
+        if (region->ops[at].code < MDF_LOWERED_PUT && region->ops[at].out == id) {
             return &region->ops[at];
         }
     }

@@ -430,7 +430,7 @@ static bool is_same_value(const struct lowering *lowering, const struct mdf_lowe
 /* What a code of elements does needs no loop to say it. */
 static bool is_same_op(const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)
 {
-    bool is_of_elements = a->code < MDF_LOWERED_PART;
+    bool is_of_elements = a->code < MDF_LOWERED_PUT;
 
     return is_of_elements && a->code == b->code && a->dtype == b->dtype && a->n_in == b->n_in &&
            a->operator== b->operator&& a->settings ==

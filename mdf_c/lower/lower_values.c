@@ -318,9 +318,7 @@ static mdf_lowered_id add_op_in(struct lowering *lowering, struct region *region
     }
     lowering->facts[op.out].depth = region->depth;
     lowering->facts[op.out].region = region;
-    lowering->facts[op.out].is_view = op.code == MDF_LOWERED_PART && op.of.part->n_rows == 1;
-    lowering->facts[op.out].is_copied =
-        op.code == MDF_LOWERED_COPY || op.code == MDF_LOWERED_PUT || (op.code == MDF_LOWERED_PART && op.of.part->n_rows > 1);
+    lowering->facts[op.out].is_copied = op.code == MDF_LOWERED_COPY || op.code == MDF_LOWERED_PUT;
     return op.out;
 }
 

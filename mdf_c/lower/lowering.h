@@ -62,8 +62,8 @@ struct fact {
     size_t depth;                /* of the region that makes it; inputs and constants: 0 */
     const struct region *region; /* that makes it; NULL: inputs, constants, parameters */
     size_t n_outputs;            /* that it goes to */
-    bool is_merged, is_copied;   /* an If's result; of a COPY, or of a PART that is no view */
-    bool is_view;                /* a PART's that lies in its operand */
+    bool is_merged, is_copied;   /* an If's result; of a COPY or a PUT */
+    bool is_view;                /* it lies in another value */
     bool is_product;             /* of a prepared product: it has memory */
     bool is_nested;              /* a NEST stores it */
     bool is_watched;             /* a stack that the caller looks at, though it is no output */

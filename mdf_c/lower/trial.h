@@ -82,9 +82,6 @@ bool lowering_choose_number(struct lowering *lowering, struct scope *scope, cons
 bool lowering_is_result(const struct lowering *lowering, const struct trial *trial, mdf_lowered_id id);
 bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 bool lowering_take_item(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
-/* lower_part.c: PARTs for a call that only takes some of its first input's elements, as they lie, for each result; *taken: it is
- * such a call. */
-bool lowering_take_parts(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken);
 /* Where an op on its inputs belongs: see lowering_place. */
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial);
 /* lower_draw.c: what a call draws, where that needs no kernel; *draw NULL: it does need it. False: it failed. */

@@ -106,8 +106,7 @@ struct mdf_lowered_value {
     X(FUNCTION, "function", true) /* float64, scalars only; bails out where the result is not finite */                        \
     X(ELEMENTS, "elements", true) /* any other function of elements, of any types: op->loop does it, whose false bails out */  \
     /* of any type, array or scalar */                                                                                         \
-    X(COPY, "copy", false) /* a value of its own that equals in[0] */                                                          \
-    X(PART, "part", false) /* some elements of the array in[0], as op->of.part says */
+    X(COPY, "copy", false) /* a value of its own that equals in[0] */
 
 /* Ops of whole values; of PUT `in` and `out` say all, as of ops of elements. */
 #define MDF_LOWERED_WHOLE_LIST(X)                                                                                         \
@@ -142,7 +141,6 @@ struct mdf_lowered_op {
     const void *settings;
     const struct mdf_origin *origin; /* of the instruction that it was made of, for those who look at it; NULL: of none */
     union {
-        const struct mdf_lowered_part *part;
         struct mdf_lowered_put *put;
         struct mdf_lowered_call *call;
         struct mdf_lowered_nest *nest;
@@ -151,12 +149,6 @@ struct mdf_lowered_op {
         double (*function)(double); /* FUNCTION with n_in 1 */
         double (*function_of_two)(double, double);
     } of;
-};
-
-/* n_rows rows of n elements, the first element of each `step` elements behind that of the one before. One row is looked at where
- * it lies: such a result has no memory of its own. */
-struct mdf_lowered_part {
-    size_t first, n_rows, n, step;
 };
 
 /* The elements of in[1], which lie together, begin in the result at the sum, over the int64 elements i of in[2], of i times its

@@ -99,7 +99,7 @@ static void visit_op(const struct visit *visit, struct mdf_lowered_op *op)
         break;
     MDF_LOWERED_CASES_OF_ELEMENTS:
         for (i = 0; i < op->n_in; i++) {
-            read(visit, &op->in[i], op->code == MDF_LOWERED_PART);
+            read(visit, &op->in[i], false);
         }
         break;
     }

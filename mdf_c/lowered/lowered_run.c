@@ -51,28 +51,6 @@ static void run_copy(struct mdf_lowered *lowered, const struct mdf_lowered_op *o
     }
 }
 
-void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
-{
-    const struct mdf_lowered_part *part = op->of.part;
-    size_t size = mdf_lowered_element_size(lowered, op->out), row;
-    const char *from = (const char *)lowered->arrays[op->in[0]].data + part->first * size;
-    char *to = lowered->arrays[op->out].data;
-
-    for (row = 0; row < part->n_rows; row++, from += part->step * size, to += part->n * size) {
-        memcpy(to, from, part->n * size);
-    }
-}
-
-static void run_part(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
-{
-    if (op->of.part->n_rows > 1) {
-        mdf_lowered_copy_rows(lowered, op);
-    } else {
-        lowered->arrays[op->out].data =
-            (char *)lowered->arrays[op->in[0]].data + op->of.part->first * mdf_lowered_element_size(lowered, op->out);
-    }
-}
-
 /* Where the elements go; false: past a limit. */
 static bool find_place(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op, int64_t *place)
 {
@@ -250,9 +228,6 @@ static bool run_op(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
         return run_loop_once(lowered, op);
     case MDF_LOWERED_COPY:
         run_copy(lowered, op);
-        return true;
-    case MDF_LOWERED_PART:
-        run_part(lowered, op);
         return true;
     case MDF_LOWERED_PUT:
         return mdf_lowered_run_put(lowered, op) == 0;

@@ -37,10 +37,8 @@ bool mdf_lowered_casts_all(const struct mdf_operator *operator);
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call);
 /* --- lowered_draw.c: random numbers; not 0: bail out. */
 int mdf_lowered_draw(struct mdf_lowered *lowered, const struct mdf_lowered_draw *draw);
-/* A PART of several rows. */
 /* A PUT op; not 0: bail out. */
 int mdf_lowered_run_put(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
-void mdf_lowered_copy_rows(struct mdf_lowered *lowered, const struct mdf_lowered_op *op);
 /* A NEST op, tile by tile. */
 int mdf_lowered_run_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest);
 /* Of a NEST with an open axis, before anything else: finds its extent, and makes what it stores along it. */

@@ -72,10 +72,6 @@ static void print_element_op(struct mdf_text *text, const struct mdf_lowered *lo
     }
     mdf_text_append_string(text, " ");
     print_ids(text, op->in, op->n_in);
-    if (op->code == MDF_LOWERED_PART) {
-        mdf_text_printf(text, ": %zu rows of %zu elements from %zu on, %zu apart", op->of.part->n_rows, op->of.part->n,
-                        op->of.part->first, op->of.part->step);
-    }
 }
 
 /* in[1] into in[0] at in[2]. */

@@ -193,27 +193,6 @@ static void emit_put(struct emission *emission, const struct mdf_lowered_op *op)
     emission_restore(emission);
 }
 
-static void emit_part(struct emission *emission, const struct mdf_lowered_op *op)
-{
-    void (*copy)(struct mdf_lowered *, const struct mdf_lowered_op *) = mdf_lowered_copy_rows;
-    struct assembler *assembler = emission->assembler;
-    const void *address;
-
-    if (op->of.part->n_rows == 1) {
-        size_t size = mdf_dtype_size((mdf_dtype)emission->lowered->values[op->out].form.dtype);
-
-        assemble_move_number(assembler, RAX, op->of.part->first * size);
-        assemble_general(assembler, GENERAL_ADD, 8, RAX, emission_array_data(op->in[0]));
-        assemble_store(assembler, 8, RAX, emission_array_data(op->out));
-        return;
-    }
-    memcpy(&address, &copy, sizeof address);
-    assemble_move_address(assembler, RDI, emission->lowered);
-    assemble_move_address(assembler, RSI, op);
-    emission_call(emission, address);
-    emission_restore(emission);
-}
-
 static void call_nest(struct emission *emission, struct mdf_lowered_nest *nest)
 {
     int (*run)(struct mdf_lowered *, struct mdf_lowered_nest *) = mdf_lowered_run_nest;
@@ -257,8 +236,6 @@ static void emit_op(struct emission *emission, const struct mdf_lowered_op *op)
         emission_draw(emission, op->of.call->draw);
     } else if (op->code == MDF_LOWERED_CALL) {
         emit_call(emission, op->of.call);
-    } else if (op->code == MDF_LOWERED_PART) {
-        emit_part(emission, op);
     } else if (op->code == MDF_LOWERED_PUT) {
         emit_put(emission, op);
     } else if (op->code == MDF_LOWERED_NEST) {

@@ -135,7 +135,7 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
         return lay_out_loop(emission, op, region, nesting);
     }
     at = add_step(emission, STEP_OP, op, region);
-    if (at == UINT32_MAX || (op->code < MDF_LOWERED_PART && !emission_covers_scalar(emission, op))) {
+    if (at == UINT32_MAX || (op->code < MDF_LOWERED_PUT && !emission_covers_scalar(emission, op))) {
         return false;
     }
     emission->steps[at].clobbers = (op->code == MDF_LOWERED_CALL && !emission_draws_here(emission->lowered, op)) ||
@@ -143,8 +143,7 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
                                    op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
                                    emission_casts_by_call(emission, op) ||
                                    (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
-                                   (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op)) ||
-                                   (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+                                   (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op));
     return true;
 }
 
@@ -321,7 +320,7 @@ static void visit_write(struct emission *emission, visitor visit, mdf_lowered_id
 
 static void visit_op(struct emission *emission, visitor visit, const struct mdf_lowered_op *op)
 {
-    const struct mdf_lowered_op *quotient = op->code < MDF_LOWERED_PART ? emission_quotient_of(emission, op) : NULL;
+    const struct mdf_lowered_op *quotient = op->code < MDF_LOWERED_PUT ? emission_quotient_of(emission, op) : NULL;
     size_t i;
 
     if (quotient != NULL) {

@@ -82,7 +82,7 @@ static bool goes_side_by_side(const struct mdf_source_writer *writer)
             return false;
         }
     }
-    for (i = 0; i < loop->body.n_ops && loop->body.ops[i].code < MDF_LOWERED_PART; i++) {
+    for (i = 0; i < loop->body.n_ops && loop->body.ops[i].code < MDF_LOWERED_PUT; i++) {
     }
     return i == loop->body.n_ops;
 }

@@ -113,9 +113,7 @@ bool widening_add_op(struct widening *widening, const struct mdf_lowered_op *op)
     struct lowering *lowering = widening->lowering;
 
     if (op->out != MDF_LOWERED_NONE) {
-        lowering->facts[op->out].is_view = op->code == MDF_LOWERED_PART && op->of.part->n_rows == 1;
-        lowering->facts[op->out].is_copied = op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PUT ||
-                                             (op->code == MDF_LOWERED_PART && op->of.part->n_rows > 1);
+        lowering->facts[op->out].is_copied = op->code == MDF_LOWERED_COPY || op->code == MDF_LOWERED_PUT;
     }
     lowering->origin = op->origin;
     return lowering_add_op(lowering, lowering->region, op);
@@ -259,24 +257,6 @@ mdf_lowered_id widening_with_lanes(struct widening *widening, mdf_lowered_id nar
     mdf_lowered_id id = widening_value(widening, narrow);
 
     return id == MDF_LOWERED_NONE || widening_varies(widening, narrow) ? id : widening_spread(widening, id, narrow);
-}
-
-static bool widen_part(struct widening *widening, const struct mdf_lowered_op *source)
-{
-    struct mdf_lowered_part *part = mdf_arena_allocate(&widening->lowering->lowered->arena, sizeof *part);
-    struct mdf_lowered_op op = *source;
-
-    if (part == NULL) {
-        return lowering_out_of_memory(widening->lowering);
-    }
-    *part = *source->of.part;
-    part->first *= widening->n_lanes;
-    part->n *= widening->n_lanes;
-    part->step *= widening->n_lanes;
-    op.of.part = part;
-    op.in[0] = widening_value(widening, source->in[0]);
-    op.out = widening_add(widening, MDF_LOWERED_RESULT, source->out);
-    return op.in[0] != MDF_LOWERED_NONE && op.out != MDF_LOWERED_NONE && widening_add_op(widening, &op);
 }
 
 /* At one place for all of them. */
@@ -482,10 +462,7 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
                        ? widen_number(widening, op)
                        : copy_element_op(widening, op);
         }
-        if (op->code == MDF_LOWERED_PART) {
-            return widen_part(widening, op);
-        }
-        return is_number && op->code != MDF_LOWERED_PART ? widen_number(widening, op) : copy_element_op(widening, op);
+        return is_number ? widen_number(widening, op) : copy_element_op(widening, op);
     }
 }
 

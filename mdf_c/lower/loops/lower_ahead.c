@@ -92,7 +92,7 @@ static bool is_covered_nest(const struct ahead *ahead, const struct mdf_lowered_
 static bool is_covered(const struct ahead *ahead, const struct mdf_lowered_op *op)
 {
     return op->code == MDF_LOWERED_NEST ? is_covered_nest(ahead, op->of.nest)
-                                        : op->code < MDF_LOWERED_PUT && op->code != MDF_LOWERED_PART && is_covered_op(ahead, op);
+                                        : op->code < MDF_LOWERED_PUT && is_covered_op(ahead, op);
 }
 
 /* Whether an op takes long, or something that it reads comes from one that does. */

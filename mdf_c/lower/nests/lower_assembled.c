@@ -620,22 +620,21 @@ static bool copies_piece(const struct lowering *lowering, const struct region *r
     return true;
 }
 
-/* What a part, a copy of a piece, or a copy that is a part, as C source has it, is taken from; NONE: it is another op. */
+/* What a copy of a piece, or a copy that is a part, is taken from; NONE: it is another op. */
 static mdf_lowered_id taken_from(const struct lowering *lowering, const struct region *region, size_t at)
 {
     const struct mdf_lowered_op *op = &region->ops[at];
     const struct mdf_nest_step *copy = stored_copy(op);
     const struct mdf_nest_view *view = copy != NULL ? &op->of.nest->steps[0].view : NULL;
 
-    return op->code == MDF_LOWERED_PART ? op->in[0]
-           : copies_piece(lowering, region, at) ||
+    return copies_piece(lowering, region, at) ||
                    (copy != NULL && stored_piece(lowering, op) == NULL &&
                     lowering->lowered->values[view->id].form.length > lowering->lowered->values[copy->view.id].form.length)
                ? view->id
                : MDF_LOWERED_NONE;
 }
 
-/* Copies of whole arrays stay where they are: most of them are dropped. Parts, and the copies that C source has of slices, go as
+/* Copies of whole arrays stay where they are: most of them are dropped. Copies of slices go as
  * far as pieces, so that ops on what they are taken from and ops on them stand side by side. */
 void lowering_copy_first(struct lowering *lowering, struct region *region)
 {
@@ -648,7 +647,7 @@ void lowering_copy_first(struct lowering *lowering, struct region *region)
         if (from == MDF_LOWERED_NONE) {
             continue;
         }
-        for (at = i; at > 0 && i - at < FARTHEST_MOVED && region->ops[at - 1].code != MDF_LOWERED_PART &&
+        for (at = i; at > 0 && i - at < FARTHEST_MOVED &&
                      stored_piece(lowering, &region->ops[at - 1]) == NULL && !mdf_lowered_has_result(&region->ops[at - 1], from);
              at--) {
         }

@@ -227,7 +227,7 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
 {
     size_t i;
 
-    if (op->code <= MDF_LOWERED_PART) {
+    if (op->code < MDF_LOWERED_PUT) {
         return counting->n_reads[op->out] == 0 && !counting->lowering->facts[op->out].is_watched &&
                !mdf_lowered_may_bail_out(op->code);
     }
