@@ -1,7 +1,7 @@
 /* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays or stacks, and
  * products by matrices that are laid out, find the same elements in the same order in what was copied. So do ops on numbers, of
- * which nothing but the type counts; and nests find the elements of a part that is one row where they lie. Copies and parts that
- * nothing else reads are then dropped (lower_unread.c). See lowering.h. */
+ * which nothing but the type counts; and nests find the elements of a row that is copied where they lie. Copies that nothing else
+ * reads are then dropped (lower_unread.c). See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -9,6 +9,11 @@
 struct copies {
     const struct mdf_lowered *lowered;
     mdf_lowered_id *originals; /* of each value: what it is a copy of; NONE: it is none */
+    struct place {
+        mdf_lowered_id id;
+        size_t first;
+    } * places;     /* the same: what it is one row of, and where that begins */
+    bool has_moved; /* a nest reads a row where it lies */
 };
 
 static mdf_lowered_id original_of(const struct copies *copies, mdf_lowered_id id)
@@ -31,14 +36,49 @@ static void note_copy(const struct copies *copies, const struct mdf_lowered_op *
     }
 }
 
+static bool goes_along(const struct mdf_nest_view *view)
+{
+    return view->at == MDF_NEST_NONE && view->strides[0] == 1;
+}
+
+/* A nest that does nothing but copy elements which lie side by side. */
+static void note_row(const struct copies *copies, const struct mdf_lowered_nest *nest)
+{
+    const struct mdf_nest_step *load = &nest->steps[0], *store = &nest->steps[1];
+    const struct mdf_lowered_value *values = copies->lowered->values;
+
+    if (nest->n_steps == 2 && nest->n_axes == 1 && load->kind == MDF_NEST_LOAD && store->kind == MDF_NEST_STORE &&
+        goes_along(&load->view) && goes_along(&store->view) && store->view.first == 0 && load->view.first >= 0 &&
+        is_closed_array(&values[load->view.id]) && is_closed_array(&values[store->view.id]) &&
+        nest->extents[0] == values[store->view.id].form.length) {
+        copies->places[store->view.id] = (struct place){load->view.id, (size_t)load->view.first};
+    }
+}
+
+static void read_in_place(struct copies *copies, struct mdf_nest_view *view)
+{
+    const struct place *place;
+
+    view->id = original_of(copies, view->id);
+    place = &copies->places[view->id];
+    if (place->id != MDF_LOWERED_NONE) {
+        view->id = place->id;
+        view->first += (int64_t)place->first;
+        copies->has_moved = true;
+    }
+}
+
 static void read_loads(struct copies *copies, struct mdf_lowered_op *op)
 {
     size_t i;
 
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-            op->of.nest->steps[i].view.id = original_of(copies, op->of.nest->steps[i].view.id);
+            read_in_place(copies, &op->of.nest->steps[i].view);
         }
+    }
+    if (op->code == MDF_LOWERED_NEST) {
+        note_row(copies, op->of.nest);
     }
 }
 
@@ -90,10 +130,11 @@ static bool begin(struct lowering *lowering, struct copies *copies)
 
     *copies = (struct copies){.lowered = lowering->lowered};
     copies->originals = mdf_arena_array(&lowering->scratch, n, sizeof *copies->originals);
-    for (i = 0; copies->originals != NULL && i < n; i++) {
-        copies->originals[i] = MDF_LOWERED_NONE;
+    copies->places = mdf_arena_array(&lowering->scratch, n, sizeof *copies->places);
+    for (i = 0; copies->originals != NULL && copies->places != NULL && i < n; i++) {
+        copies->originals[i] = copies->places[i].id = MDF_LOWERED_NONE;
     }
-    return copies->originals != NULL || lowering_out_of_memory(lowering);
+    return (copies->originals != NULL && copies->places != NULL) || lowering_out_of_memory(lowering);
 }
 
 bool lowering_read_originals(struct lowering *lowering)
@@ -104,7 +145,7 @@ bool lowering_read_originals(struct lowering *lowering)
         return false;
     }
     read_in_region(&copies, &lowering->lowered->region);
-    return true;
+    return !copies.has_moved || lowering_drop_unread(lowering);
 }
 
 /* ------------------------------------------------------------------ numbers */
