@@ -189,38 +189,52 @@ static copy_row choose_row(mdf_dtype dtype)
     }
 }
 
-/* Copies through the offsets that map_axes wrote. */
+/* One row through its columns' offsets; `copy`: NULL where elements are copied one by one. */
+static void copy_columns(struct mdf_call *call, mdf_dtype dtype, copy_row copy, void *target, const void *source,
+                         const int64_t *columns, size_t n, const struct inside *inside)
+{
+    size_t first = (size_t)inside->first, last = (size_t)inside->last, length;
+
+    if (copy != NULL) {
+        copy(target, source, columns, n, first, last);
+        return;
+    }
+    for (size_t column = 0; column < n; column += length) {
+        length = column == first ? last - first : 1;
+        mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, column),
+                          mdf_element_at(dtype, source, (size_t)columns[column]), length);
+    }
+}
+
+/* Copies through the offsets that map_axes wrote: planes of rows, which the axes before the last two say where they begin. */
 static void copy_mapped(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, size_t rank,
                         const int64_t *shape, const int64_t *offsets, const struct inside *inside, int64_t *index)
 {
-    static const int64_t one_column = 0;
-    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1, length;
-    size_t first = (size_t)inside->first, last = (size_t)inside->last;
-    const int64_t *of_axis, *columns = rank > 0 ? offsets : &one_column;
+    static const int64_t none = 0;
+    size_t n = mdf_axes_product(shape, 0, rank), n_columns = rank > 0 ? (size_t)shape[rank - 1] : 1;
+    size_t n_rows = rank > 1 ? (size_t)shape[rank - 2] : 1, n_outer = rank > 1 ? rank - 2 : 0, size = mdf_dtype_size(dtype);
+    const int64_t *rows = rank > 1 ? offsets : &none, *columns;
     copy_row copy = choose_row(dtype);
+    char *to = target;
 
-    for (size_t axis = 0; axis + 1 < rank; axis++) {
-        columns += shape[axis];
+    for (size_t axis = 0; axis < n_outer; axis++) {
+        rows += shape[axis];
     }
+    columns = rank > 1 ? rows + n_rows : rank > 0 ? offsets : &none;
     memset(index, 0, rank * sizeof *index);
-    for (size_t at = 0; at < n; at += n_columns) {
-        int64_t row = 0;
+    for (size_t at = 0; at < n; at += n_rows * n_columns) {
+        const int64_t *of_axis = offsets;
+        int64_t plane = 0;
 
-        of_axis = offsets;
-        for (size_t axis = 0; axis + 1 < rank; axis++) {
-            row += of_axis[index[axis]];
+        for (size_t axis = 0; axis < n_outer; axis++) {
+            plane += of_axis[index[axis]];
             of_axis += shape[axis];
         }
-        if (copy != NULL) {
-            copy(mdf_element_to_write(dtype, target, at), mdf_element_at(dtype, source, (size_t)row), columns, n_columns, first,
-                 last);
+        for (size_t row = 0; row < n_rows; row++, to += n_columns * size) {
+            copy_columns(call, dtype, copy, to, (const char *)source + (size_t)(plane + rows[row]) * size, columns, n_columns,
+                         inside);
         }
-        for (size_t column = 0; copy == NULL && column < n_columns; column += length) {
-            length = column == first ? last - first : 1;
-            mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, at + column),
-                              mdf_element_at(dtype, source, (size_t)(row + columns[column])), length);
-        }
-        mdf_padding_advance(rank > 0 ? rank - 1 : 0, shape, index);
+        mdf_padding_advance(n_outer, shape, index);
     }
 }
 
