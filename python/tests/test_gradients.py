@@ -596,3 +596,31 @@ def test_norms_have_the_derivative_0_where_all_is_0(call, of_other):
     node = {"parameters": parameters, "output_ports": {"y": {"value": "r[:, 0] if r.shape == p.shape else r"}}}
     _, by = mdf_c.value_and_grad(model_of(node), "y", ["n.p"])
     np.testing.assert_allclose(by["n.p"], [[0.0, 0.0], of_other], rtol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_state_that_the_result_does_not_hang_on_hands_nothing_back(depth):
+    """The root of a negative number, and its derivative, are NaN; 0 times that would be too. In steps, in a loop, in one within it."""
+    states = {"s": ("numpy.sqrt(s - x)", 0.5), "t": ("0.9 * t + v", 1.0), "v": ("numpy.sin(v * x)", 2.0)}
+    if depth == 0:
+        parameters = {"x": {"value": 1.2}, **{name: {"value": text, "default_initial_value": begin} for name, (text, begin) in states.items()}}
+        model, result, steps = model_of({"parameters": parameters, "output_ports": {"y": {"value": "t"}}}), "y", 5
+    else:
+        body = {"metadata": {"inputs": ["i", "c", *states], "outputs": ["c", *states]}, "nodes": {"b": {"output_ports": {name: {"value": text} for name, (text, _) in states.items()}}}}
+        if depth == 2:
+            again = {"function": "onnx::Loop", "args": {"M": 2, "v_initial": list(states), "body": body}}
+            ports = {name: {"value": f"f[{k}]"} for k, name in enumerate(states)}
+            body = {"metadata": body["metadata"], "nodes": {"b": {"parameters": {"f": again}, "output_ports": ports}}}
+            body["metadata"]["inputs"] = ["i2", "c", *states]
+        f = {"function": "onnx::Loop", "args": {"M": 3, "v_initial": [f"numpy.array({begin})" for _, begin in states.values()], "body": body}}
+        model, result, steps = model_of({"parameters": {"x": {"value": 1.2}, "f": f}, "output_ports": {"y": {"value": "f[1]"}}}), "y", 1
+
+    def value(x):
+        return mdf_c.run(model, steps=steps, parameters={"n.x": x})[result]
+
+    wanted = (value(1.2 + 1e-6) - value(1.2 - 1e-6)) / 2e-6
+    got, by = mdf_c.value_and_grad(model, result, ["n.x"], steps=steps)
+    assert got == value(1.2)
+    np.testing.assert_allclose(by["n.x"], wanted, rtol=1e-7)
+    _, along = mdf_c.jvp(model, result, ["n.x"], steps=steps)({"n.x": 1.0})
+    np.testing.assert_allclose(along, wanted, rtol=1e-7)

@@ -202,6 +202,7 @@ bool gradient_make_tracks(struct gradient *gradient)
     const size_t counts[3] = {unit->slot_facts.n, unit->constant_facts.n, unit->capture_facts.n};
     size_t n = counts[0] + counts[1] + counts[2];
 
+    gradient->n_tracks = n;
     gradient->tracks = mdf_arena_array(&gradient->compiler->scratch, n, sizeof *gradient->tracks);
     if (gradient->tracks == NULL) {
         compile_out_of_memory(gradient->compiler);

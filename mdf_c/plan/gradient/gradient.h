@@ -15,6 +15,7 @@ struct track {
     bool is_needed;                     /* y depends on it */
     bool is_active;                     /* it changes smoothly with an x */
     bool is_given;                      /* an x or z: what computes it does not matter */
+    bool is_reached;                    /* a gradient comes to it (gradient_reached.c) */
     bool is_same, is_stable, is_number; /* in a loop (gradient_kept.c): the same in all iterations; of one type and shape; made of
                                            the iteration's number */
 };
@@ -37,6 +38,7 @@ struct gradient {
     struct unit *unit;
     size_t first[3]; /* of the tracks of slots, constants, captures */
     struct track *tracks;
+    size_t n_tracks;
     size_t first_instruction, n_instructions; /* instructions [first_instruction, n_instructions) are what is derived */
     bool *is_taped;                           /* of each instruction: its results change smoothly with an x */
     bool *is_repeated;                        /* the same: it is run for each item of something */
@@ -46,6 +48,7 @@ struct gradient {
     struct collection *collection;            /* see gradient_regions.c */
     mdf_operand looked_for;                   /* by gradient_is_looked_for */
     bool is_iterated;                         /* it is the body of a Scan or Loop */
+    bool has_reached;                         /* something new (gradient_reached.c) */
     size_t n_regions;                         /* that are being gone through */
     struct list products;                     /* struct product */
     enum gradient_reading *readings, reading; /* of each slot; what a visitor notes (gradient_kept.c) */

@@ -42,7 +42,8 @@ static bool lay_out(struct gradient *gradient, struct control *control, const st
     control->n_scan_inputs = gradient_is_loop(call) || n_scan_inputs == NULL ? 0 : (size_t)*n_scan_inputs;
     control->n_states = call->n_inputs - control->first_formal - control->n_scan_inputs;
     control->state_is_active = gradient_new_array(gradient, call->n_inputs, sizeof *control->state_is_active);
-    return control->state_is_active != NULL;
+    control->state_is_reached = gradient_new_array(gradient, call->n_inputs, sizeof *control->state_is_reached);
+    return control->state_is_active != NULL && control->state_is_reached != NULL;
 }
 
 /* Which states of a loop change smoothly, where each may through another, from one iteration to the next. */

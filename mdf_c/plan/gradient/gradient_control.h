@@ -32,6 +32,7 @@ struct control {
     size_t n_bodies;
     size_t first_formal, first_yield, n_states, n_scan_inputs; /* of Scan and Loop */
     bool *state_is_active;
+    bool *state_is_reached; /* a gradient comes to what it is next */
 };
 
 /* A body of the calls that are made here. */
@@ -88,6 +89,10 @@ bool gradient_stack(struct backward *backward, mdf_operand yield, mdf_operand re
 struct mdf_ints *gradient_ints(const struct mdf_operator *row, void *settings, const char *name);
 /* New settings, those of a call or empty. */
 void *gradient_copy_settings(struct gradient *gradient, const struct mdf_operator *row, const void *settings);
+
+/* --- gradient_reached.c */
+/* Finds which states of a loop get gradients, from those of its outputs. */
+void gradient_find_reached(struct gradient *gradient, struct control *control, const struct mdf_code_call *call);
 
 /* --- gradient_kept.c */
 /* Finds which values of the body have one shape in all iterations. */

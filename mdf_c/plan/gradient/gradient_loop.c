@@ -80,7 +80,7 @@ static bool begin_states(struct backward *backward, mdf_operand *formals)
 
     for (size_t i = 0; i < control->n_states; i++) {
         formals[i] = MDF_NO_OPERAND;
-        if (!control->state_is_active[i]) {
+        if (!control->state_is_active[i] || !control->state_is_reached[i]) {
             continue;
         }
         formals[i] = unit_new_slot(body->gradient.target, 0);
@@ -262,6 +262,7 @@ bool gradient_hand_back_loop(struct gradient *gradient, struct control *control,
     }
     body->gradient.is_iterated = true;
     gradient_find_stable(&backward);
+    gradient_find_reached(gradient, control, call);
     return begin_captures(&backward, carried.captures) && begin_states(&backward, carried.states) &&
            scan_output_gradients(&backward) && gradient_hand_back_range(&body->gradient, 0, body->gradient.n_instructions) &&
            carry_captures(&backward, carried.captures) && carry_states(&backward, carried.states) && stack_inputs(&backward) &&
