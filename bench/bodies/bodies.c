@@ -335,6 +335,42 @@ BODY(floyd_warshall)
     }
 }
 
+BODY(shortest_ways)
+{
+    enum { N = 48 };
+    float *restrict d = out[0];
+
+    memcpy(d, in[1], N * N * sizeof *d);
+    for (int k = 0; k < N; k++) {
+        for (int i = 0; i < N; i++) {
+            float first = d[i * N + k];
+
+            for (int j = 0; j < N; j++) {
+                float way = first + d[k * N + j];
+
+                d[i * N + j] = MIN(d[i * N + j], way);
+            }
+        }
+    }
+}
+
+BODY(elimination)
+{
+    enum { N = 32 };
+    float *restrict a = out[0];
+
+    memcpy(a, in[1], N * N * sizeof *a);
+    for (int k = 0; k < N - 1; k++) {
+        for (int i = k + 1; i < N; i++) {
+            float factor = a[i * N + k] / a[k * N + k];
+
+            for (int j = k; j < N; j++) {
+                a[i * N + j] -= factor * a[k * N + j];
+            }
+        }
+    }
+}
+
 BODY(bellman_ford)
 {
     IN(int64_t, start, 0);

@@ -298,6 +298,40 @@ def floyd_warshall(m):
     return 48
 
 
+def put_at(m, x, i, j, value):
+    at = m.Concat(m.Reshape(i, np.array([1])), m.Reshape(j, np.array([1])), axis=0)
+    return m.ScatterND(x, at[None], m.Reshape(value, np.array([1])))
+
+
+@body
+def shortest_ways(m):
+    """The same by three loops over a table of one axis."""
+    n = 48
+
+    def row(k, i, d):
+        first = d[i * n + k]
+        return m.loop(n, lambda j, d: put(m, d, i * n + j, m.Min(d[i * n + j], first + d[k * n + j])), d)
+
+    m.output(m.loop(m.input("n", n), lambda k, d: m.loop(n, lambda i, d: row(k, i, d), d), m.input("d", uniform(n * n))))
+    return n**3
+
+
+@body
+def elimination(m):
+    """Gauss's, of 32 equations, by three loops over a table of two axes."""
+    n = 32
+
+    def row(k, i, a):
+        factor = a[i][k] / a[k][k]
+        return m.loop(m.constant(n, "int64") - k, lambda c, a: put_at(m, a, i, c + k, a[i][c + k] - factor * a[k][c + k]), a)
+
+    def step(k, a):
+        return m.loop(m.constant(n - 1, "int64") - k, lambda r, a: row(k, r + k + 1, a), a)
+
+    m.output(m.loop(m.input("n", n - 1), step, m.input("a", normal(n, n) + np.eye(n, dtype="float32") * 8)))
+    return n**3 // 3
+
+
 @body
 def bellman_ford(m):
     """Shortest ways from one of 64 places along 256 edges."""

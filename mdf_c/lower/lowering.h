@@ -563,6 +563,8 @@ bool lowering_select_wholes(struct lowering *lowering);
 
 /* --- lower_carried.c: elements that a run of a loop puts into a state for the next one are states of their own. */
 bool lowering_carry_elements(struct lowering *lowering);
+/* --- lower_blocks.c: elements of tables that a loop goes through one by one, several at once. */
+bool lowering_do_in_blocks(struct lowering *lowering);
 /* --- lower_ahead.c: what hangs on no state of a loop, and takes long, is computed for all its runs in front of it. */
 bool lowering_compute_ahead(struct lowering *lowering);
 

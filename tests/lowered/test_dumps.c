@@ -327,6 +327,34 @@ Test(dumps, puts_into_what_is_made)
     cr_expect(strstr(text, " two buffers") == NULL, "%s", text);
 }
 
+/* Elements that a loop goes through one by one are loaded, computed and put several at once, but where a run loads what one shortly
+ * before it has put, or counts from the end. */
+Test(dumps, elements_are_put_in_blocks)
+{
+    static const char *const cases[] = {"",
+                                        " -i away=-1",
+                                        " -i away=1",
+                                        " -i away=-7",
+                                        " -i away=7",
+                                        " -i away=-8",
+                                        " -i away=8",
+                                        " -i first=3 -i away=-9",
+                                        " -i first=-5 -i away=2",
+                                        " -i n=7 -i m=17",
+                                        " -i n=0 -i m=8",
+                                        " -i n=-3 -i m=-9"};
+    const char *text = dump_whole("tests/data/dumps/blocks.yaml -n 4");
+    size_t i;
+
+    cr_expect(strstr(text, "nest over 8") != NULL && strstr(text, "by 1 of 33, in place") != NULL, "%s", text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[128];
+
+        snprintf(command, sizeof command, "tests/data/dumps/blocks.yaml%s", cases[i]);
+        expect_same_ways(command, true);
+    }
+}
+
 /* What is put where a state lies may be what another state goes on from: that one has two buffers. */
 Test(dumps, puts_of_another_state_go_on)
 {

@@ -1,5 +1,5 @@
 """Random Loops and Scans as programs of numbers and short tables: elements that are put at places and looked up there, by puts, branches and loops within each other that go on with
-the same tables, now and then with what a table was before; heaps, sieves, machines with a stack, resets of states. ``make(seed)`` gives one case (case.py)."""
+the same tables, now and then with what a table was before; loops from element to element along rows of tables; heaps, sieves, machines with a stack, resets of states. ``make(seed)`` gives one case (case.py)."""
 import random
 
 import bits
@@ -12,7 +12,7 @@ TYPES = ["float32", "float64", "int64", "int32", "bool", "uint8"]
 class Program:
     def __init__(self, rng):
         self.rng, self.n_names, self.opset = rng, 0, rng.choice([16, 18, 18, 21])
-        self.length = rng.choice([2, 3, 5, 8, 17])
+        self.length = rng.choice([2, 3, 5, 8, 17, 40, 150])
 
 
 class Scope:
@@ -214,12 +214,68 @@ def _loop(scope, depth, n_runs=None, n_statements=None):
     return made
 
 
+def _goes_along(scope, depth):
+    """A Loop that goes through places of one or two tables, upward or downward, from or up to any of them, now and then further: what is put there is made of what lies there, at the same place
+    of other tables, or some places away."""
+    rng, length = scope.rng, scope.graph.program.length
+    tables = rng.sample(range(len(scope.tables)), rng.choice([1, 1, min(2, len(scope.tables))]))
+    body = scope.within()
+    fresh = lambda type, shape: onnx_grammar.Value(body.graph.fresh(), type, shape)
+    number, go = fresh("int64", []), fresh("bool", [])
+    states = [fresh(scope.tables[k].type, scope.tables[k].shape) for k in tables]
+    whole = lambda n: scope.constant("int64", n)
+    down = rng.random() < 0.3
+    first = rng.choice([whole(0), whole(rng.randrange(length)), scope.place()]) if not down else rng.choice([whole(length - 1), scope.place()])
+    if rng.random() < 0.9:  # all within, mostly
+        n_runs = scope.call("Add", [first, whole(1)], "int64") if down else scope.call("Sub", [whole(length), first], "int64")
+        if rng.random() < 0.3:
+            n_runs = scope.call("Sub", [n_runs, whole(rng.choice([-1, 1, 2]))], "int64")
+    else:
+        n_runs = whole(rng.choice([length, 9, 16, 33]))
+    at = body.call("Sub" if down else "Add", [first, number] if down or rng.random() < 0.7 else [number, first], "int64")
+    one = body.graph.constant("int64", [1], [1])
+
+    def place():
+        r = rng.random()
+        if r < 0.3:
+            return at
+        if r < 0.4:
+            return body.call("Add", [body.call("Mul", [number, whole(rng.choice([0, 1, -1, 2]))], "int64"), whole(rng.randrange(length))], "int64")
+        away = whole(rng.choice([1, 2, 8, 9, -1, -3, -8, -20])) if r < 0.8 else scope.place()
+        moved = body.call(rng.choice(["Add", "Sub"]), [at, away], "int64")
+        return body.call("Mod", [moved, whole(length)], "int64") if rng.random() < 0.1 else moved
+
+    for k, state in zip(tables, states):
+        body.tables[k] = state
+    puts = []
+    for k, state in zip(tables, states):
+        type = state.type
+        x = body.call("Gather", [state, at], type)
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            others = [v for v in body.tables if v.type == type] + [state]
+            y = body.call("Gather", [rng.choice(others), place()], type) if rng.random() < 0.8 else body.number(type)
+            if type == "bool":
+                x = body.call(rng.choice(["And", "Or", "Xor"]), [x, y], type)
+            elif rng.random() < 0.2:
+                x = body.call("Where", [body.truth(), x, y], type)
+            else:
+                x = body.call(rng.choice(["Add", "Sub", "Mul", "Max", "Min"] if type != "uint8" else ["Add", "Sub", "Mul"]), [x, y], type)
+        if "float" in type and rng.random() < 0.2:
+            x = body.call("Add", [x, body.call("Cast", [number], type, to=onnx_file.ELEMENTS[type])], type)
+        puts.append(body.call("ScatterElements", [state, *(body.call("Reshape", [v, one], v.type, [1]) for v in (at, x))], type, state.shape))
+    given = _results(body, [go] + puts)
+    graph = {**_inner(body), "inputs": [onnx_grammar.declared(v) for v in [number, go] + states], "outputs": [onnx_grammar.declared(v) for v in given]}
+    made = scope.graph.call("Loop", [n_runs, ""] + [scope.tables[k] for k in tables], [(v.type, v.shape) for v in states], body={"graph": graph})
+    for k, v in zip(tables, made):
+        scope.tables[k] = v
+
+
 STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_begin_anew] * 3 + [_whole_table]
 
 
 def _run(scope, n_statements, depth):
     for _ in range(n_statements):
-        kinds = STATEMENTS + ([_branch] * 6 + [_loop] * 3 if depth > 0 else [])
+        kinds = STATEMENTS + ([_branch] * 6 + [_loop] * 3 + [_goes_along] * 4 if depth > 0 else [])
         scope.rng.choice(kinds)(scope, depth)
 
 
@@ -232,6 +288,8 @@ def make(seed):
     tables = [fresh(rng.choice(types), [program.length]) for _ in range(rng.choice([1, 1, 2, 3]))]
     numbers = [fresh(rng.choice(types + ["int64", "float32"]), []) for _ in range(rng.choice([1, 2, 4]))] + [fresh("int64", [])]
     scope = Scope(graph, tables, numbers)
+    if rng.random() < 0.3:
+        _goes_along(scope, 1)
     made = _loop(scope, rng.choice([1, 2, 2, 3]), graph.constant("int64", [], [rng.choice([1, 3, 7, 20, 70])]), rng.choice([2, 4, 7, 10]))
     declared = onnx_grammar.declared
     inputs = tables + numbers

@@ -1,0 +1,372 @@
+/* lower_block_places.c - where the runs of a loop load and put elements of tables, and what has to hold of that where several are
+ * done at once. See blocks.h. */
+#include "mdf_c/lower/loops/blocks.h"
+#include "mdf_c/lowered/lowered_reads.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ places */
+
+static const struct mdf_lowered_op *find_op(const struct mdf_lowered_region *region, mdf_lowered_id out)
+{
+    const struct mdf_lowered_op *found = NULL;
+    const struct mdf_lowered_region *inner;
+    size_t i, k;
+
+    for (i = 0; found == NULL && i < region->n_ops; i++) {
+        if (region->ops[i].out == out && out != MDF_LOWERED_NONE) {
+            return &region->ops[i];
+        }
+        for (k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+            found = find_op(inner, out);
+        }
+    }
+    return found;
+}
+
+static bool is_small(int64_t number)
+{
+    return number > -BLOCKS_LARGEST_FACTOR && number < BLOCKS_LARGEST_FACTOR;
+}
+
+struct place block_constant_place(int64_t constant)
+{
+    return (struct place){.is_known = is_small(constant), .constant = constant, .most = constant < 0 ? -1 : constant};
+}
+
+/* a + b * factor. */
+struct place block_add_places(struct place a, const struct place *b, int64_t factor)
+{
+    size_t i, k;
+
+    a.is_known = a.is_known && b->is_known && is_small(factor);
+    if (!a.is_known) {
+        return a;
+    }
+    a.most = a.most >= 0 && b->most >= 0 && b->most < BLOCKS_LARGEST_FACTOR && factor >= 0 ? a.most + b->most * factor : -1;
+    a.constant += b->constant * factor;
+    a.factor += b->factor * factor;
+    a.is_known = is_small(a.constant) && is_small(a.factor);
+    for (i = 0; i < b->n && a.is_known; i++) {
+        for (k = 0; k < a.n && a.bases[k].id != b->bases[i].id; k++) {
+        }
+        if (k == MOST_BASES) {
+            a.is_known = false;
+            break;
+        }
+        if (k == a.n) {
+            a.bases[a.n].factor = 0;
+            a.bases[a.n++].id = b->bases[i].id;
+        }
+        a.bases[k].factor += b->bases[i].factor * factor;
+        a.is_known = is_small(a.bases[k].factor);
+        if (a.bases[k].factor == 0) {
+            a.bases[k] = a.bases[--a.n];
+        }
+    }
+    return a;
+}
+
+static bool is_constant(const struct place *place)
+{
+    return place->factor == 0 && place->n == 0;
+}
+
+static struct place combine_places(enum mdf_lowered_code code, const struct place *a, const struct place *b)
+{
+    const struct place none = block_constant_place(0);
+
+    switch ((int)code) {
+    case MDF_LOWERED_ADD:
+        return block_add_places(*a, b, 1);
+    case MDF_LOWERED_SUBTRACT:
+        return block_add_places(*a, b, -1);
+    case MDF_LOWERED_MULTIPLY:
+        return is_constant(b)   ? block_add_places(none, a, b->is_known ? b->constant : BLOCKS_LARGEST_FACTOR)
+               : is_constant(a) ? block_add_places(none, b, a->is_known ? a->constant : BLOCKS_LARGEST_FACTOR)
+                                : (struct place){.is_known = false};
+    default:
+        return (struct place){.is_known = false};
+    }
+}
+
+/* The array of which each run has an element as `id`; NULL: there is none. */
+const struct mdf_lowered_rows *block_find_row(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_rows && loop->rows[i].parameter != id; i++) {
+    }
+    return i < loop->n_rows ? &loop->rows[i] : NULL;
+}
+
+bool block_is_from_outside(const struct blocks *blocks, mdf_lowered_id id)
+{
+    const struct mdf_lowered_loop *loop = blocks->loop;
+    size_t i;
+
+    for (i = 0; i < loop->n_states && loop->states[i].parameter != id; i++) {
+    }
+    if (i < loop->n_states || id == loop->number || id == loop->is_going_on || block_find_row(loop, id) != NULL) {
+        return false;
+    }
+    for (i = 0; i < loop->body.n_ops; i++) {
+        const struct mdf_lowered_op *op = &loop->body.ops[i];
+
+        if (op->out == id || (op->code == MDF_LOWERED_NEST && mdf_nest_stores(op->of.nest, id))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct place block_place_of(const struct blocks *blocks, mdf_lowered_id id, unsigned n_left)
+{
+    const struct mdf_lowered *lowered = blocks->lowering->lowered;
+    const struct mdf_lowered_value *value = &lowered->values[id];
+    bool is_outer = block_is_from_outside(blocks, id);
+    struct place place = {.is_known = true, .most = -1}, a, b;
+    const struct mdf_lowered_op *op;
+
+    if (!value->is_scalar || value->form.dtype != MDF_DTYPE_INT64 || n_left == 0) {
+        return (struct place){.is_known = false};
+    }
+    if (id == blocks->loop->number) {
+        place.factor = 1;
+        return place;
+    }
+    if (value->place == MDF_LOWERED_CONSTANT) {
+        memcpy(&place.constant, value->form.data, sizeof place.constant);
+        return block_constant_place(place.constant);
+    }
+    place.is_known = false;
+    op = find_op(is_outer ? &lowered->region : &blocks->loop->body, id);
+    if (op != NULL && op->dtype == MDF_DTYPE_INT64 && op->code == MDF_LOWERED_COPY) {
+        place = block_place_of(blocks, op->in[0], n_left - 1);
+    } else if (op != NULL && op->dtype == MDF_DTYPE_INT64 && op->code <= MDF_LOWERED_MULTIPLY) {
+        a = block_place_of(blocks, op->in[0], n_left - 1);
+        b = block_place_of(blocks, op->in[1], n_left - 1);
+        place = combine_places((enum mdf_lowered_code)op->code, &a, &b);
+    }
+    if (!place.is_known && is_outer) { /* it stands for itself */
+        place = (struct place){.is_known = true, .most = -1, .n = 1, .bases = {{id, 1}}};
+    }
+    return place;
+}
+
+bool block_is_same_place(const struct place *a, const struct place *b)
+{
+    struct place difference = block_add_places(*a, b, -1);
+
+    return difference.is_known && is_constant(&difference) && difference.constant == 0 && difference.factor == 0;
+}
+
+void block_add_test(struct blocks *blocks, struct place *place, int64_t limit)
+{
+    size_t i;
+
+    if (place->most >= 0 && place->most < limit) {
+        return;
+    }
+    place->most = limit - 1;
+    for (i = 0; i < blocks->n_tests; i++) {
+        if (block_is_same_place(&blocks->tests[i].place, place)) {
+            blocks->tests[i].limit = limit < blocks->tests[i].limit ? limit : blocks->tests[i].limit;
+            return;
+        }
+    }
+    if (blocks->n_tests < MOST_TESTS) {
+        blocks->tests[blocks->n_tests++] = (struct test){*place, limit};
+    }
+}
+
+/* Of a register of a nest of one point: notes what has to be tested of it. */
+struct place block_place_of_register(struct blocks *blocks, const struct mdf_lowered_nest *nest, uint8_t number)
+{
+    const struct mdf_nest_step *step = &nest->steps[number];
+    struct place a = {.is_known = false}, b;
+
+    if (step->dtype != MDF_DTYPE_INT64) {
+        return a;
+    }
+    if (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE) {
+        return block_place_of(blocks, step->view.id, MOST_SUMMED);
+    }
+    if (step->kind == MDF_NEST_LOAD && mdf_nest_loads_its_index(blocks->lowering->lowered, step)) {
+        a = block_place_of_register(blocks, nest, step->view.at);
+        block_add_test(blocks, &a, step->view.at_limit);
+        return a;
+    }
+    if (step->kind != MDF_NEST_ELEMENT || step->code > MDF_LOWERED_MULTIPLY) {
+        return a;
+    }
+    a = block_place_of_register(blocks, nest, step->in[0]);
+    b = block_place_of_register(blocks, nest, step->in[1]);
+    return combine_places((enum mdf_lowered_code)step->code, &a, &b);
+}
+
+/* Between which numbers a place lies, of a run before number n (SIZE_MAX: it is not known how many there are). */
+static bool find_range(const struct blocks *blocks, const struct place *place, struct lowering_range *range)
+{
+    size_t n = blocks->loop->n_runs, i;
+
+    if (place->factor != 0 && n > (size_t)BLOCKS_LARGEST_FACTOR) {
+        return false;
+    }
+    *range = (struct lowering_range){place->constant, place->constant};
+    if (place->factor != 0) {
+        int64_t last = place->factor * ((int64_t)n - 1);
+
+        *(last < 0 ? &range->low : &range->high) += last;
+    }
+    for (i = 0; i < place->n; i++) {
+        const struct fact *fact = &blocks->lowering->facts[place->bases[i].id];
+        int64_t factor = place->bases[i].factor;
+
+        if (!fact->is_number) {
+            return false;
+        }
+        /* Nobody lives to see a run past the largest number. */
+        if (factor < 0) {
+            range->low += fact->most < BLOCKS_LARGEST_FACTOR ? factor * fact->most : -(INT64_C(1) << 40) * (INT64_C(1) << 20);
+        } else {
+            range->high += fact->most < BLOCKS_LARGEST_FACTOR ? factor * fact->most : (INT64_C(1) << 40) * (INT64_C(1) << 20);
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ ops on whole numbers */
+
+/* At the end of a region (SIZE_MAX), or in front of op number *at, which moves. */
+mdf_lowered_id block_add_op(struct blocks *blocks, struct mdf_lowered_region *region, size_t *at, size_t depth,
+                            struct mdf_lowered_op op, mdf_dtype result)
+{
+    struct mdf_lowered_op *room;
+
+    if (op.in[0] == MDF_LOWERED_NONE || (op.n_in > 1 && op.in[1] == MDF_LOWERED_NONE)) {
+        return MDF_LOWERED_NONE;
+    }
+    op.out = lowering_add_scalar(blocks->lowering, MDF_LOWERED_RESULT, result, depth);
+    room = lowering_insert_ops(blocks->lowering, region, at != NULL ? *at : region->n_ops, 1);
+    if (op.out == MDF_LOWERED_NONE || room == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    *room = op;
+    if (at != NULL) {
+        ++*at;
+    }
+    return op.out;
+}
+
+mdf_lowered_id block_number(const struct blocks *blocks, int64_t constant)
+{
+    return lowering_add_wholes(blocks->lowering, &constant, 1, 0);
+}
+
+/* In front of the loop, of two whole numbers, or of two truths. */
+mdf_lowered_id block_before(struct blocks *blocks, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b)
+{
+    bool is_compared = code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
+    bool is_truth = code == MDF_LOWERED_AND || code == MDF_LOWERED_OR;
+    mdf_dtype operand = is_truth ? MDF_DTYPE_BOOL : MDF_DTYPE_INT64;
+    const struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = (uint8_t)operand, .n_in = 2, .in = {a, b}};
+
+    return block_add_op(blocks, blocks->region, blocks->at, blocks->depth, op, is_compared ? MDF_DTYPE_BOOL : operand);
+}
+
+/* What a place is in the first run, and `more`. */
+mdf_lowered_id block_first_place(struct blocks *blocks, const struct place *place, int64_t more)
+{
+    mdf_lowered_id sum = MDF_LOWERED_NONE;
+    size_t i;
+
+    for (i = 0; i < place->n; i++) {
+        mdf_lowered_id id = place->bases[i].id;
+
+        if (place->bases[i].factor != 1) {
+            id = block_before(blocks, MDF_LOWERED_MULTIPLY, id, block_number(blocks, place->bases[i].factor));
+        }
+        sum = i == 0 ? id : block_before(blocks, MDF_LOWERED_ADD, sum, id);
+    }
+    if (place->n == 0) {
+        return block_number(blocks, place->constant + more);
+    }
+    return place->constant + more == 0 ? sum
+                                       : block_before(blocks, MDF_LOWERED_ADD, sum, block_number(blocks, place->constant + more));
+}
+
+void block_require(struct blocks *blocks, mdf_lowered_id truth)
+{
+    blocks->may = blocks->may == MDF_LOWERED_NONE ? truth : block_before(blocks, MDF_LOWERED_AND, blocks->may, truth);
+}
+
+/* What a place is in the last run, of which `first` says what it is in the first one. */
+static mdf_lowered_id last_place(struct blocks *blocks, const struct place *place, mdf_lowered_id first)
+{
+    mdf_lowered_id runs;
+
+    if (place->factor == 0) {
+        return first;
+    }
+    runs = block_before(blocks, MDF_LOWERED_SUBTRACT, blocks->n_runs, block_number(blocks, 1));
+    if (place->factor != 1 && place->factor != -1) {
+        runs = block_before(blocks, MDF_LOWERED_MULTIPLY, runs, block_number(blocks, place->factor));
+    }
+    return block_before(blocks, place->factor == -1 ? MDF_LOWERED_SUBTRACT : MDF_LOWERED_ADD, first, runs);
+}
+
+/* All runs find the place from 0 to below the limit. False: it is known that they do not. */
+bool block_require_within(struct blocks *blocks, size_t i)
+{
+    const struct test *test = &blocks->tests[i];
+    struct lowering_range range;
+    bool is_known = find_range(blocks, &test->place, &range);
+    mdf_lowered_id first, last;
+
+    if (is_known && range.low >= 0 && range.high < test->limit) {
+        return true;
+    }
+    if (is_known && (range.high < 0 || range.low >= test->limit)) {
+        return false;
+    }
+    first = block_first_place(blocks, &test->place, 0);
+    last = last_place(blocks, &test->place, first);
+    if (!is_known || range.low < 0) {
+        block_require(blocks, block_before(blocks, MDF_LOWERED_GREATER_EQUAL, test->place.factor < 0 ? last : first,
+                                           block_number(blocks, 0)));
+    }
+    if (!is_known || range.high >= test->limit) {
+        block_require(blocks, block_before(blocks, MDF_LOWERED_LESS, test->place.factor < 0 ? first : last,
+                                           block_number(blocks, test->limit)));
+    }
+    return true;
+}
+
+/* No run loads what one less than a block of runs before it has put. False: it is known that some do, or it is not asked. */
+bool block_require_apart(struct blocks *blocks, const struct place *load, const struct place *put)
+{
+    struct place ahead = put->factor > 0 ? block_add_places(*load, put, -1) : block_add_places(*put, load, -1);
+    struct lowering_range range;
+    bool is_known;
+    mdf_lowered_id first;
+
+    if (!ahead.is_known) {
+        return false;
+    }
+    is_known = find_range(blocks, &ahead, &range);
+    if (load->factor != put->factor) {
+        return false;
+    }
+    if (is_known && (range.low >= 0 || range.high <= -blocks->size)) {
+        return true;
+    }
+    if (is_constant(&ahead)) {
+        return false;
+    }
+    first = block_first_place(blocks, &ahead, 0);
+    block_require(blocks, block_before(blocks, MDF_LOWERED_OR,
+                                       block_before(blocks, MDF_LOWERED_GREATER_EQUAL, first, block_number(blocks, 0)),
+                                       block_before(blocks, MDF_LOWERED_LESS_EQUAL, first, block_number(blocks, -blocks->size))));
+    return true;
+}
