@@ -6,7 +6,15 @@
 
 #include "mdf_c/lower/nests/nest_draft.h"
 
-enum { SHORT_BLOCK = 8, LONG_BLOCK = 16, MOST_BASES = 4, MOST_SUMMED = 8, MOST_TESTS = 24, MOST_VALUES = 64 };
+enum {
+    SHORT_BLOCK = 8,
+    SHORT_BLOCK_BITS = 3,
+    LONG_BLOCK_BYTES = 256,
+    MOST_BASES = 4,
+    MOST_SUMMED = 8,
+    MOST_TESTS = 24,
+    MOST_VALUES = 64
+};
 #define BLOCKS_LARGEST_FACTOR (INT64_C(1) << 31)
 
 struct place {

@@ -61,7 +61,7 @@ static bool add_numbers(struct blocks *blocks, const struct place *place, uint8_
     const struct mdf_lowered_op add = {
         .code = MDF_LOWERED_ADD, .dtype = MDF_DTYPE_INT64, .n_in = 2, .loop = lowering_loop_of(MDF_LOWERED_ADD, MDF_DTYPE_INT64)};
     mdf_lowered_id from = block_place(blocks, place);
-    int64_t counts[LONG_BLOCK], stride = place->factor * blocks->way, length = blocks->size, i;
+    int64_t counts[LONG_BLOCK_BYTES / sizeof(float)], stride = place->factor * blocks->way, length = blocks->size, i;
     uint8_t in[2];
 
     if (from == MDF_LOWERED_NONE) {
@@ -601,8 +601,7 @@ static mdf_lowered_id count_blocks(struct blocks *blocks)
             most = block_number(blocks, blocks->loop->limit < INT64_MAX ? (int64_t)blocks->loop->limit : INT64_MAX);
             block_require(blocks, block_before(blocks, MDF_LOWERED_LESS_EQUAL, blocks->n_runs, most));
         }
-        op.in[1] = block_before(blocks, MDF_LOWERED_SHIFT_RIGHT, blocks->n_runs,
-                                block_number(blocks, blocks->size == LONG_BLOCK ? 4 : 3));
+        op.in[1] = block_before(blocks, MDF_LOWERED_SHIFT_RIGHT, blocks->n_runs, block_number(blocks, SHORT_BLOCK_BITS));
     }
     if (blocks->may == MDF_LOWERED_NONE) {
         return op.in[1];
@@ -612,14 +611,23 @@ static mdf_lowered_id count_blocks(struct blocks *blocks)
     return block_add_op(blocks, blocks->region, blocks->at, blocks->depth, op, MDF_DTYPE_INT64);
 }
 
-/* Where little is left then. */
-static bool has_long_blocks(const struct blocks *blocks)
+/* All runs, where their numbers are few; else as many as leave few for the loop behind. */
+static int64_t block_size(const struct blocks *blocks)
 {
     const struct mdf_lowered_loop *loop = blocks->loop;
     const struct mdf_value *form = &blocks->lowering->lowered->values[loop->states[0].parameter].form;
+    size_t size = LONG_BLOCK_BYTES / mdf_dtype_size((mdf_dtype)form->dtype);
 
-    return loop->n_runs != SIZE_MAX && (loop->n_runs % LONG_BLOCK == 0 || loop->n_runs >= 8 * LONG_BLOCK) &&
-           mdf_dtype_size((mdf_dtype)form->dtype) <= sizeof(float);
+    if (loop->n_runs == SIZE_MAX) {
+        return SHORT_BLOCK;
+    }
+    if (loop->n_runs <= size) {
+        return (int64_t)loop->n_runs;
+    }
+    while (size > SHORT_BLOCK && loop->n_runs % size != 0 && loop->n_runs < 8 * size) {
+        size /= 2;
+    }
+    return (int64_t)size;
 }
 
 static bool find_blocks(struct blocks *blocks)
@@ -627,7 +635,7 @@ static bool find_blocks(struct blocks *blocks)
     const struct mdf_lowered_loop *loop = blocks->loop;
     size_t i;
 
-    blocks->size = has_long_blocks(blocks) ? LONG_BLOCK : SHORT_BLOCK;
+    blocks->size = block_size(blocks);
     if (!is_plain(blocks)) {
         return false;
     }
