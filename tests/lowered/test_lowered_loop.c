@@ -303,7 +303,7 @@ static void check_scan(bool rows_reversed, bool stacks_reversed, bool is_copied)
     build_output(&b, slots[3], build_stack(&b, loop, next_v, stacks_reversed));
     build_finish(&b);
     cr_expect_eq(loop->stacks[1].is_direct, !is_copied);
-    cr_expect_eq(loop->states[1].storage, is_copied ? MDF_LOWERED_TWO_BUFFERS : MDF_LOWERED_IN_STACK);
+    cr_expect_eq(loop->states[1].storage, is_copied ? MDF_LOWERED_IN_PLACE : MDF_LOWERED_IN_STACK);
     for (int run = 0; run < 3; run++) {
         double sum = 0, sums[N_COLUMNS] = {0};
 
