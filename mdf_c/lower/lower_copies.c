@@ -152,7 +152,7 @@ bool lowering_read_originals(struct lowering *lowering)
 
 static void read_numbers_in_region(struct copies *copies, const struct mdf_lowered_region *region);
 
-/* What a state is next may be what an op of the body itself has made, of the same form. */
+/* What a state is next may be what an op of the body itself has made, of the same form: an array for one state alone. */
 static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop)
 {
     const struct mdf_lowered_value *values = copies->lowered->values;
@@ -163,6 +163,7 @@ static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop
         size_t maker = from != next ? mdf_lowered_find_maker(&loop->body, from) : SIZE_MAX;
 
         if (maker != SIZE_MAX && loop->body.ops[maker].code < MDF_LOWERED_CALL &&
+            (values[from].is_scalar || !mdf_lowered_is_next(loop, from)) &&
             mdf_value_has_form_of(&values[next].form, &values[from].form)) {
             loop->states[i].next = from;
         }

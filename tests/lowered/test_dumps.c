@@ -364,6 +364,15 @@ Test(dumps, puts_of_another_state_go_on)
     cr_expect(strstr(text, ", in place\n") != NULL && strstr(text, ", two buffers\n") != NULL, "%s", text);
 }
 
+/* What two states are next is made for one of them, and copied for the other. */
+Test(dumps, a_put_is_next_of_two_states)
+{
+    const char *text = dump_whole("tests/data/dumps/shared_put.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/shared_put.yaml", true);
+    cr_expect(strstr(text, "two buffers\n") != NULL, "%s", text);
+}
+
 /* What is added at two indices, from the end too, is looked up and put at one place, of which only a number knows; what is not on
  * its axis is refused, also where its multiples wrap. */
 Test(dumps, boxes_are_counted_at_one_place)
