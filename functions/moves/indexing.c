@@ -598,9 +598,6 @@ static bool fill_strings(struct mdf_call *call, char **target, size_t n, char *s
 
 bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, size_t n, const void *element)
 {
-    struct copying copying = {
-        .call = call, .dtype = dtype, .target = target, .source = element, .block = {1, (int64_t)n, 0, 1, 0, 0}};
-
     if (n == 0) {
         return true;
     }
@@ -608,6 +605,9 @@ bool mdf_elements_fill(struct mdf_call *call, mdf_dtype dtype, void *target, siz
         return fill_strings(call, target, n, element != NULL ? *(char *const *)element : NULL);
     }
     if (element != NULL) {
+        struct copying copying = {
+            .call = call, .dtype = dtype, .target = target, .source = element, .block = {1, (int64_t)n, 0, 1, 0, 0}};
+
         copy_blocks(&copying, 1);
         return true;
     }
