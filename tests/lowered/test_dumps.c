@@ -327,6 +327,16 @@ Test(dumps, puts_into_what_is_made)
     cr_expect(strstr(text, " two buffers") == NULL, "%s", text);
 }
 
+/* What goes beyond the least so far is taken in a branch, with where it is: few runs find such, and no run waits for the test. */
+Test(dumps, the_least_so_far_is_foreseen)
+{
+    const char *text = dump_whole("tests/data/dumps/least_so_far.yaml");
+
+    cr_expect(strstr(text, "  if v") != NULL && strstr(text, "select") == NULL, "%s", text);
+    expect_same_ways("tests/data/dumps/least_so_far.yaml", true);
+    expect_same_ways("tests/data/dumps/least_so_far.yaml -i first=-100", true);
+}
+
 /* Elements that a loop goes through one by one are loaded, computed and put several at once, but where a run loads what one shortly
  * before it has put, or counts from the end. */
 Test(dumps, elements_are_put_in_blocks)

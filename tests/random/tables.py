@@ -136,6 +136,23 @@ def _begin_anew(scope, depth):
     return truth
 
 
+def _take_further(scope, depth):
+    """A number becomes what goes beyond it, the least or the largest so far, and others say of what."""
+    rng = scope.rng
+    found = [k for k, v in enumerate(scope.numbers) if v.type not in ("bool", "uint8")]
+    if not found:
+        return
+    k = rng.choice(found)
+    x, other = scope.numbers[k], scope.number(scope.numbers[k].type)
+    truth = scope.call(rng.choice(["Less", "Greater", "LessOrEqual", "GreaterOrEqual"]), [other, x] if rng.random() < 0.7 else [x, other], "bool")
+    if rng.random() < 0.4:
+        truth = scope.call("And", [truth, scope.truth()] if rng.random() < 0.5 else [scope.truth(), truth], "bool")
+    scope.numbers[k] = scope.call("Where", [truth, *((other, x) if rng.random() < 0.8 else (x, other))], x.type)
+    for at, v in enumerate(scope.numbers):
+        if at != k and rng.random() < 0.5:
+            scope.numbers[at] = scope.call("Where", [truth, scope.number(v.type), v], v.type)
+
+
 def _whole_table(scope, depth):
     """All elements of a table."""
     k = scope.rng.randrange(len(scope.tables))
@@ -270,7 +287,7 @@ def _goes_along(scope, depth):
         scope.tables[k] = v
 
 
-STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_begin_anew] * 3 + [_whole_table]
+STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_begin_anew] * 3 + [_take_further] * 3 + [_whole_table]
 
 
 def _run(scope, n_statements, depth):

@@ -2,7 +2,8 @@
  * waits for the test, and what one side alone needs is not computed for the other. See lowering.h.
  *
  * A state of a loop is next what it has come to, or, by a comparison of that, a constant (a spike and its reset); or it stays as
- * it is while another state, which counts, says so (a rest); or the loop ends where it is not one of the two. Choices by the same
+ * it is while another state, which counts, says so (a rest); or it is the least so far, and others say of what; or the loop ends
+ * where it is not one of the two. Choices by the same
  * condition, and truths and numbers made of it, go into the branches of one IF behind all that they read; so do the ops in front
  * of it that only one of the branches reads, and that never bail out. Where nothing else hangs on the condition, the choice stays
  * one.
@@ -101,6 +102,31 @@ static bool keeps(const struct foreseen *foreseen, const struct mdf_lowered_loop
            is_work(foreseen, op->in[is_state(loop, op->in[1]) ? 2 : 1]);
 }
 
+/* Whether a truth is a comparison of two values, or holds only where one does. */
+static bool compares(const struct foreseen *foreseen, mdf_lowered_id truth, mdf_lowered_id a, mdf_lowered_id b, size_t n_looks)
+{
+    size_t maker = n_looks == 0 ? SIZE_MAX : mdf_lowered_find_op(foreseen->region, truth);
+    const struct mdf_lowered_op *op = maker == SIZE_MAX ? NULL : &foreseen->region->ops[maker];
+
+    if (op == NULL || op->code == MDF_LOWERED_AND) {
+        return op != NULL &&
+               (compares(foreseen, op->in[0], a, b, n_looks - 1) || compares(foreseen, op->in[1], a, b, n_looks - 1));
+    }
+    return is_comparison(op->code) && ((op->in[0] == a && op->in[1] == b) || (op->in[0] == b && op->in[1] == a));
+}
+
+/* Whether a choice takes what goes beyond a state in place of that: the least so far, of which a long row finds few. */
+static bool takes_further(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op,
+                          size_t n_looks)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && loop->states[i].next != op->out; i++) {
+    }
+    return i < loop->n_states && (op->in[1] == loop->states[i].parameter || op->in[2] == loop->states[i].parameter) &&
+           compares(foreseen, op->in[0], op->in[1], op->in[2], n_looks);
+}
+
 /* How many ops have to go into the branches of what an op, a choice, chooses by, for these to be made; 0: they are not. */
 static size_t least_taken(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
 {
@@ -112,6 +138,9 @@ static size_t least_taken(const struct foreseen *foreseen, const struct mdf_lowe
 
     if (test != NULL && ends_without(foreseen, loop->next_condition, op->in[0], MOST_LOOKS)) {
         return 1;
+    }
+    if (test != NULL && takes_further(foreseen, loop, op, MOST_LOOKS)) {
+        return 2;
     }
     if (test == NULL || !is_comparison(test->code)) {
         return 0;
