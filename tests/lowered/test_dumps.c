@@ -363,6 +363,8 @@ Test(dumps, elements_are_put_in_blocks)
         snprintf(command, sizeof command, "tests/data/dumps/blocks.yaml%s", cases[i]);
         expect_same_ways(command, true);
     }
+    text = cli_call("mdf-run tests/data/dumps/blocks.yaml --sweep tests/data/dumps/blocks_sweep.yaml --explain")->output;
+    cr_expect(strstr(text, "side by side") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
 }
 
 /* What is put where a state lies may be what another state goes on from: that one has two buffers. */

@@ -678,7 +678,10 @@ static bool do_in_blocks(struct lowering *lowering, struct mdf_lowered_region *r
     return n_blocks != MDF_LOWERED_NONE && split_runs(&blocks, n_blocks);
 }
 
+/* Not where instances of a sweep go side by side: vectors go along these, and how many runs there are may differ between them. */
 bool lowering_do_in_blocks(struct lowering *lowering)
 {
-    return lowering_for_loops(lowering, &lowering->lowered->region, do_in_blocks);
+    bool is_for_lanes = lowering->request != NULL && lowering->request->keeps_calls;
+
+    return is_for_lanes || lowering_for_loops(lowering, &lowering->lowered->region, do_in_blocks);
 }
