@@ -93,7 +93,9 @@ class Data:
             return "NULL"
         if key not in self.arrays:
             self.arrays[key] = name
-            self.array_lines += [f"static const {c_type} {name}[] = {{", *items, "};"]
+            whole = f"static const {c_type} {name}[] = {{{' '.join(item.strip() for item in items)[:-1]}}};"
+            fits = len(whole) <= LINE_LENGTH and "\n" not in whole
+            self.array_lines += [whole] if fits else [f"static const {c_type} {name}[] = {{", *items, "};"]
         return self.arrays[key]
 
 
@@ -118,13 +120,14 @@ def formal_item(data, schema, formal, variables):
         c_text(formal.name),
         c_text(formal.type_str),
         "MDF_FORMAL_" + OPTIONS[formal.option.name],
-        c_bool(formal.is_homogeneous),
         str(-1 if heterogeneous else variables.get(formal.type_str, -1)),
         data.type_set(tensors, name),
         data.type_set(sequences, name + "_sequence"),
         data.type_set(optionals, name + "_optional"),
         c_bool(maps),
     ]
+    while fields[-1] in ("0", "false"):  # which is what C takes where nothing stands
+        fields.pop()
     return "\n".join(wrap([field + "," for field in fields[:-1]] + [fields[-1] + "},"], "    {", "     "))
 
 
@@ -249,7 +252,7 @@ def generate():
         "};",
         "#undef TYPE",
         "",
-        "/* Formals: name, type, option, homogeneous, variable, types of tensors, of sequences, of optionals, maps allowed. */",
+        "/* Formals: name, type, option, variable, types of tensors, of sequences, of optionals, maps allowed. */",
         *data.array_lines,
         "",
         "/* Operators: domain, name, since, deprecated; number of inputs, of outputs, of attributes; these;",

@@ -12,11 +12,10 @@ enum mdf_formal_option { MDF_FORMAL_SINGLE, MDF_FORMAL_OPTIONAL, MDF_FORMAL_VARI
 /* A formal input or output. */
 struct mdf_formal {
     const char *name;
-    const char *type;             /* name of a type constraint ("T"), or a type ("tensor(int64)") */
-    uint8_t option;               /* enum mdf_formal_option */
-    bool homogeneous;             /* VARIADIC: all have one type */
-    int variable;                 /* formals with the same number >= 0 have one type; -1: a type of its own */
-    mdf_dtype_set tensor_types;   /* element types allowed as tensor(...) */
+    const char *type;           /* name of a type constraint ("T"), or a type ("tensor(int64)") */
+    uint8_t option;             /* enum mdf_formal_option */
+    int variable;               /* formals with the same number >= 0 have one type; -1: a type of its own, or each of VARIADIC */
+    mdf_dtype_set tensor_types; /* element types allowed as tensor(...) */
     mdf_dtype_set sequence_types; /* ... as seq(tensor(...)) */
     mdf_dtype_set optional_types; /* ... as optional(tensor(...)) or optional(seq(tensor(...))) */
     bool maps;                    /* map(...) or seq(map(...)) is allowed */
