@@ -8,6 +8,7 @@
 #include "mdf_c/mdf.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 
 /* Sets code and message where none is set; returns `status`. */
 mdf_status mdf_error_set(mdf_error *error, mdf_status status, const char *format, ...) MDF_PRINTF_LIKE(3, 4);
@@ -21,6 +22,11 @@ void mdf_error_append(mdf_error *error, const char *format, ...) MDF_PRINTF_LIKE
 
 /* Adds "; did you mean 'GUESS'?" behind the message; NULL: nothing. */
 void mdf_error_suggest(mdf_error *error, const char *guess);
+
+/* Adds "what 'id'" to the path of a place in a model, "graph 'g', node 'n'", which has room for `size` bytes: cut after a whole
+ * character where there is no room, and in front of what is no UTF-8. Returns the length before, where the path is cut off again
+ * when the place is left. */
+size_t mdf_place_path_enter(char *path, size_t size, const char *what, const char *id);
 
 /* The candidate nearest to `name` by edit distance, NULL where none is near: for "did you mean". */
 struct mdf_nearest {

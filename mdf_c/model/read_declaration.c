@@ -1,5 +1,5 @@
 /* read_declaration.c - the shape and type that a port or parameter declares; and the messages of the reader. See reader.h. */
-#include "mdf_c/base/place_path.h"
+#include "mdf_c/base/error.h"
 #include "mdf_c/model/reader.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* unit.c - emission of instructions, operands and messages. See compiler.h. */
-#include "mdf_c/base/place_path.h"
+#include "mdf_c/base/error.h"
 #include "mdf_c/plan/compiler.h"
 
 #include <stdio.h>

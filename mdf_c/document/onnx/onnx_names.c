@@ -3,7 +3,7 @@
  * MDF finds a name in the scopes outward from where it stands: the node, its graph, the node around the graph, and so on; a text
  * that no scope has is a number or an expression. So an id is the file's name wherever no scope around has the same id for
  * something else, and the name does not read as a number; else it gets an underscore in front, or a number behind. */
-#include "mdf_c/base/place_path.h"
+#include "mdf_c/base/error.h"
 #include "mdf_c/document/onnx/onnx_import.h"
 
 #include <stdio.h>
