@@ -72,7 +72,11 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
     struct mdf_value form = {0};
     int64_t n = (int64_t)lowering->lowered->values[id].form.length;
     mdf_lowered_id wide = MDF_LOWERED_NONE;
-    struct mdf_nest_step *steps;
+    const struct mdf_nest_view truths = {.id = id, .at = MDF_NEST_NONE};
+    struct mdf_nest_view wides = {.at = MDF_NEST_NONE};
+    const int64_t stride = 1;
+    struct nest_draft *draft;
+    uint8_t axis, truth;
     void *elements;
     size_t i;
 
@@ -86,29 +90,20 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
     elements = mdf_value_make_tensor(lowering->memory, &form, MDF_DTYPE_INT32, 1, &n);
     if (elements != NULL) {
         memset(elements, 0, (size_t)n * sizeof(int32_t));
-        wide = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form);
+        wide = wides.id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form);
     }
     mdf_value_clear(lowering->memory, &form);
-    *maker = mdf_arena_allocate(&lowering->lowered->arena, sizeof **maker);
-    steps = mdf_arena_array(&lowering->lowered->arena, 3, sizeof *steps);
-    if (wide == MDF_LOWERED_NONE || *maker == NULL || steps == NULL) {
+    draft = wide == MDF_LOWERED_NONE ? NULL : draft_new(lowering);
+    if (draft == NULL) {
         return MDF_LOWERED_NONE;
     }
-    **maker = (struct mdf_lowered_nest){.n_axes = 1, .n_steps = 3, .steps = steps};
-    (*maker)->extents[0] = (size_t)n;
-    for (i = 0; i < 3; i++) {
-        steps[i] = (struct mdf_nest_step){.level = 1, .dtype = MDF_DTYPE_INT32, .view = {.id = id, .at = MDF_NEST_NONE}};
-        steps[i].n_in = i > 0;
-        steps[i].in[0] = (uint8_t)(i > 0 ? i - 1 : 0);
-        steps[i].view.strides[0] = i != 1;
+    axis = draft_axis(draft, n);
+    truth = draft_load_elements(lowering, draft, &truths, 1, &axis, &stride);
+    draft_store_elements(lowering, draft, draft_cast(draft, truth, MDF_DTYPE_INT32), &wides, 1, &axis, &stride);
+    *maker = draft->has_failed ? NULL : draft_finish(lowering, draft);
+    if (*maker == NULL) {
+        return MDF_LOWERED_NONE;
     }
-    steps[0].kind = MDF_NEST_LOAD;
-    steps[0].dtype = MDF_DTYPE_BOOL;
-    steps[1].kind = MDF_NEST_ELEMENT;
-    steps[1].code = MDF_LOWERED_CAST;
-    steps[1].operand_dtype = MDF_DTYPE_BOOL;
-    steps[2].kind = MDF_NEST_STORE;
-    steps[2].view.id = wide;
     for (i = 0; nest->steps[i].kind != MDF_NEST_STORE; i++) { /* each nest stores something */
     }
     lowering->facts[wide].depth = lowering->facts[nest->steps[i].view.id].depth;
