@@ -17,7 +17,7 @@ struct trial {
     struct mdf_value *converted, *results, **outputs;
     const struct mdf_value **others; /* of inputs: another example; NULL: they have none */
     bool is_weak;
-    bool is_open;        /* an input is */
+    bool is_open; /* an input is */
     struct mdf_elementwise_trace trace;
 };
 

@@ -647,8 +647,8 @@ void lowering_copy_first(struct lowering *lowering, struct region *region)
         if (from == MDF_LOWERED_NONE) {
             continue;
         }
-        for (at = i; at > 0 && i - at < FARTHEST_MOVED &&
-                     stored_piece(lowering, &region->ops[at - 1]) == NULL && !mdf_lowered_has_result(&region->ops[at - 1], from);
+        for (at = i; at > 0 && i - at < FARTHEST_MOVED && stored_piece(lowering, &region->ops[at - 1]) == NULL &&
+                     !mdf_lowered_has_result(&region->ops[at - 1], from);
              at--) {
         }
         memmove(region->ops + at + 1, region->ops + at, (i - at) * sizeof op);
