@@ -3,81 +3,8 @@
  * how many outputs there are of an operator with a variadic one. Which rule an operator has is a column of its row.
  *
  * Source: the texts of the operators (https://onnx.ai/onnx/operators/), and of those of ai.onnx.preview.training. */
-#include "schemas/inference.h"
-
-#include <string.h>
-
-static const struct mdf_static_type *input(const struct mdf_inference *inference, size_t i)
-{
-    return i < inference->n_inputs ? &inference->inputs[i] : &mdf_static_unknown;
-}
-
-/* Shape `source` for output `i`. */
-static void give_shape(struct mdf_inference *inference, size_t i, const struct mdf_static_type *source)
-{
-    if (i < inference->n_outputs && source->has_shape) {
-        inference->outputs[i].has_shape = true;
-        inference->outputs[i].rank = source->rank;
-        inference->outputs[i].shape = source->shape;
-    }
-}
-
-/* Axes of output `i` to be filled in; NULL: nobody reads it, or out of memory. */
-static int64_t *open_shape(struct mdf_inference *inference, size_t i, size_t rank)
-{
-    return i < inference->n_outputs ? mdf_infer_shape(inference, &inference->outputs[i], rank) : NULL;
-}
-
-static bool done(const struct mdf_inference *inference)
-{
-    return inference->status == MDF_OK;
-}
-
-/* The one number that an attribute holds, or `otherwise`. */
-static int64_t integer(const struct mdf_inference *inference, const char *name, int64_t otherwise)
-{
-    const int64_t *items;
-    size_t n;
-
-    return inference->attribute(inference, name, &items, &n) && n == 1 ? items[0] : otherwise;
-}
-
-static bool place_of(int64_t axis, size_t rank, size_t *place)
-{
-    if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
-        return false;
-    }
-    *place = (size_t)(axis < 0 ? axis + (int64_t)rank : axis);
-    return true;
-}
-
-/* Whole numbers that an attribute holds in old versions, and a constant input in newer ones. */
-static bool numbers(const struct mdf_inference *inference, const char *name, size_t i, const int64_t **items, size_t *n)
-{
-    const struct mdf_value *value = input(inference, i)->value;
-
-    if (mdf_schema_attribute(inference->schema, name) != NULL) {
-        return inference->attribute(inference, name, items, n);
-    }
-    if (value == NULL || value->kind != MDF_KIND_TENSOR || value->dtype != MDF_DTYPE_INT64) {
-        return false;
-    }
-    *items = value->data;
-    *n = value->length;
-    return true;
-}
-
-/* Whether the numbers are given at all, known or not. */
-static bool has_numbers(const struct mdf_inference *inference, const char *name, size_t i)
-{
-    const int64_t *items;
-    size_t n;
-
-    if (mdf_schema_attribute(inference->schema, name) != NULL) {
-        return inference->attribute(inference, name, &items, &n);
-    }
-    return i < inference->n_inputs && inference->inputs[i].kind != MDF_STATIC_OMITTED;
-}
+#include "mdf_c/base/sizes.h"
+#include "schemas/infer_parts.h"
 
 /* ------------------------------------------------------------------ elementwise */
 
@@ -85,18 +12,6 @@ static bool infer_same(struct mdf_inference *inference)
 {
     give_shape(inference, 0, input(inference, 0));
     return true;
-}
-
-/* The size that two broadcast sizes give; an unknown one may be 1, or the other's. */
-static int64_t broadcast_size(int64_t a, int64_t b)
-{
-    if (a == 1 || b == 1) {
-        return a == 1 ? b : a;
-    }
-    if (a < 0 || b < 0) {
-        return a < 0 ? b : a;
-    }
-    return a == b ? a : -1;
 }
 
 static bool infer_broadcast(struct mdf_inference *inference)
@@ -148,14 +63,41 @@ static bool infer_like(struct mdf_inference *inference)
 
 /* ------------------------------------------------------------------ made from nothing, or from sizes */
 
+/* A number or a text, or a list of them. */
+static bool constant_of_attribute(struct mdf_inference *inference)
+{
+    const int64_t *integers;
+    const double *reals;
+    const char *const *texts;
+    size_t n;
+    int64_t *shape;
+
+    if (inference->attribute(inference, "value_ints", &integers, &n) ||
+        inference->attribute_reals(inference, "value_floats", &reals, &n) ||
+        inference->attribute_texts(inference, "value_strings", &texts, &n)) {
+        shape = open_shape(inference, 0, 1);
+        if (shape != NULL) {
+            shape[0] = (int64_t)n;
+        }
+    } else if (inference->attribute(inference, "value_int", &integers, &n) ||
+               inference->attribute_reals(inference, "value_float", &reals, &n) ||
+               inference->attribute_texts(inference, "value_string", &texts, &n)) {
+        open_shape(inference, 0, 0);
+    }
+    return done(inference);
+}
+
 static bool infer_constant(struct mdf_inference *inference)
 {
     const struct mdf_value *value = inference->attribute_value(inference, "value");
     struct mdf_static_type *output = inference->outputs;
     int64_t *shape;
 
-    if (value == NULL || value->kind != MDF_KIND_TENSOR || inference->n_outputs == 0) {
+    if (inference->n_outputs == 0) {
         return true;
+    }
+    if (value == NULL || value->kind != MDF_KIND_TENSOR) {
+        return constant_of_attribute(inference);
     }
     output->dtype = value->strength == MDF_STRENGTH_TYPED ? (mdf_dtype)value->dtype : MDF_DTYPE_NONE;
     output->value = value;
@@ -194,14 +136,29 @@ static bool infer_constant_of_shape(struct mdf_inference *inference)
     return shape_from_value(inference, 0);
 }
 
+/* How many indices there are from `start` to `end`, both counted from the end where they are negative. */
+static int64_t cut_size(int64_t size, int64_t start, int64_t end, int64_t step)
+{
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+
+    if (size <= 0 || step == 0 || step == INT64_MIN) {
+        return size == 0 ? 0 : -1;
+    }
+    start = mdf_clamp(start < 0 ? start + size : start, step < 0 ? 0 : low, high);
+    end = mdf_clamp(end < 0 ? end + size : end, low, high);
+    if (step > 0) {
+        return end > start ? (end - start - 1) / step + 1 : 0;
+    }
+    return start > end ? (start - end - 1) / -step + 1 : 0;
+}
+
 static bool infer_shape_of(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
     int64_t *shape = open_shape(inference, 0, 1);
 
-    if (shape != NULL && source->has_shape && integer(inference, "start", 0) == 0 &&
-        integer(inference, "end", INT64_MAX) == INT64_MAX) {
-        shape[0] = (int64_t)source->rank;
+    if (shape != NULL && source->has_shape) {
+        shape[0] = cut_size((int64_t)source->rank, integer(inference, "start", 0), integer(inference, "end", INT64_MAX), 1);
     }
     return done(inference);
 }
@@ -234,9 +191,9 @@ static void broadcast_stacks(const struct mdf_static_type *a, const struct mdf_s
     }
 }
 
-static bool infer_matmul(struct mdf_inference *inference)
+static bool infer_product(struct mdf_inference *inference, size_t second)
 {
-    const struct mdf_static_type *a = input(inference, 0), *b = input(inference, 1);
+    const struct mdf_static_type *a = input(inference, 0), *b = input(inference, second);
     size_t rank;
     int64_t *shape;
 
@@ -259,6 +216,87 @@ static bool infer_matmul(struct mdf_inference *inference)
         broadcast_stacks(a, b, rank, shape);
         shape[rank - 2] = a->shape[a->rank - 2];
         shape[rank - 1] = b->shape[b->rank - 1];
+    }
+    return done(inference);
+}
+
+static bool infer_matmul(struct mdf_inference *inference)
+{
+    return infer_product(inference, 1);
+}
+
+static bool infer_qlinear_matmul(struct mdf_inference *inference)
+{
+    return infer_product(inference, 3);
+}
+
+/* A number for each matrix. */
+static bool infer_det(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    int64_t *shape = source->has_shape && source->rank >= 2 ? open_shape(inference, 0, source->rank - 2) : NULL;
+
+    if (shape != NULL && source->rank > 2) {
+        memcpy(shape, source->shape, (source->rank - 2) * sizeof *shape);
+    }
+    return done(inference);
+}
+
+/* Sizes of labels, as terms of an equation without an ellipsis name them; false: it is another one, or inputs are not known. */
+static bool read_terms(const struct mdf_inference *inference, const char *equation, int64_t sizes[256], unsigned counts[256])
+{
+    size_t term = 0, axis = 0;
+
+    memset(counts, 0, 256 * sizeof *counts);
+    for (; *equation != '\0' && *equation != '-'; equation++) {
+        const struct mdf_static_type *type = input(inference, term);
+        unsigned char label = (unsigned char)*equation;
+
+        if (label == '.') {
+            return false;
+        }
+        if (label == ',') {
+            term++;
+            axis = 0;
+        } else if (label != ' ') {
+            if (!type->has_shape || axis >= type->rank) {
+                return false;
+            }
+            sizes[label] = counts[label]++ == 0 ? type->shape[axis] : broadcast_size(sizes[label], type->shape[axis]);
+            axis++;
+        }
+    }
+    return true;
+}
+
+static bool infer_einsum(struct mdf_inference *inference)
+{
+    const char *const *equation, *arrow;
+    char kept[256] = "";
+    int64_t sizes[256], *shape;
+    unsigned counts[256];
+    size_t n, rank = 0, i;
+
+    if (!inference->attribute_texts(inference, "equation", &equation, &n) || !read_terms(inference, *equation, sizes, counts)) {
+        return true;
+    }
+    arrow = strstr(*equation, "->");
+    for (i = 0; arrow == NULL && i < sizeof kept; i++) { /* what occurs once, in alphabetical order */
+        if (counts[i] == 1) {
+            kept[rank++] = (char)i;
+        }
+    }
+    for (i = 2; arrow != NULL && arrow[i] != '\0' && rank < sizeof kept; i++) {
+        if (arrow[i] != ' ') {
+            kept[rank++] = arrow[i];
+        }
+        if (arrow[i] == '.' || (arrow[i] != ' ' && counts[(unsigned char)arrow[i]] == 0)) {
+            return true;
+        }
+    }
+    shape = open_shape(inference, 0, rank);
+    for (i = 0; shape != NULL && i < rank; i++) {
+        shape[i] = sizes[(unsigned char)kept[i]];
     }
     return done(inference);
 }
@@ -372,7 +410,17 @@ static bool infer_squeeze(struct mdf_inference *inference)
     if (marks == NULL) {
         return mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");
     }
-    if (!source->has_shape || !numbers(inference, "axes", 1, &axes, &n) || !mark_axes(axes, n, source->rank, marks)) {
+    if (!source->has_shape) {
+        return true;
+    }
+    if (!has_numbers(inference, "axes", 1)) { /* all of size 1 */
+        for (i = 0; i < source->rank; i++) {
+            if (source->shape[i] < 0) {
+                return true;
+            }
+            marks[i] = source->shape[i] == 1;
+        }
+    } else if (!numbers(inference, "axes", 1, &axes, &n) || !mark_axes(axes, n, source->rank, marks)) {
         return true;
     }
     shape = open_shape(inference, 0, source->rank - count_marks(marks, source->rank));
@@ -480,6 +528,24 @@ static bool infer_gather(struct mdf_inference *inference)
     return done(inference);
 }
 
+/* The one size that takes what is left of `whole` elements, where all others are known. */
+static void fill_rest(const int64_t *sizes, size_t n, int64_t whole, int64_t *shape)
+{
+    int64_t product = 1;
+    size_t open = n, i;
+
+    for (i = 0; i < n; i++) {
+        if (sizes[i] == -1 && open == n) {
+            open = i;
+        } else {
+            product = size_times(product, shape[i]);
+        }
+    }
+    if (open < n && product > 0 && whole >= 0 && whole % product == 0) {
+        shape[open] = whole / product;
+    }
+}
+
 /* Sizes that a constant lists: 0 keeps the input's size, one -1 takes what is left. */
 static bool infer_reshape(struct mdf_inference *inference)
 {
@@ -500,25 +566,39 @@ static bool infer_reshape(struct mdf_inference *inference)
             shape[i] = sizes[i] < 0 ? -1 : sizes[i];
         }
     }
+    if (shape != NULL && source->has_shape) {
+        fill_rest(sizes, n, size_of_axes(source, 0, source->rank), shape);
+    }
     return done(inference);
+}
+
+/* The size of part i of n that are as long as each other, but the last one, which may be shorter. */
+static int64_t even_part(int64_t size, size_t n, size_t i)
+{
+    int64_t part = size < 0 ? -1 : (size + (int64_t)n - 1) / (int64_t)n, before = part * (int64_t)i;
+
+    return part < 0 ? -1 : before + part <= size ? part : before < size ? size - before : 0;
 }
 
 static bool infer_split(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
-    size_t place, i;
+    const int64_t *sizes = NULL;
+    size_t place, n, i;
     int64_t *shape;
+    bool given, known;
 
     if (!source->has_shape || !place_of(integer(inference, "axis", 0), source->rank, &place)) {
         return true;
     }
+    given = has_numbers(inference, "split", 1);
+    known = given && numbers(inference, "split", 1, &sizes, &n) && n == inference->n_outputs;
     for (i = 0; i < inference->n_outputs; i++) {
-        shape = open_shape(inference, i, source->rank);
+        shape = open_as(inference, i, source);
         if (shape == NULL) {
             return done(inference);
         }
-        memcpy(shape, source->shape, source->rank * sizeof *shape);
-        shape[place] = -1;
+        shape[place] = known ? sizes[i] : given ? -1 : even_part(source->shape[place], inference->n_outputs, i);
     }
     return true;
 }
@@ -527,21 +607,30 @@ static bool infer_split(struct mdf_inference *inference)
 static bool infer_slice(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
-    const int64_t *axes;
-    size_t n, place, i;
+    const int64_t *axes = NULL, *starts, *ends, *steps = NULL;
+    size_t n = 0, n_axes, n_ends = 0, n_steps, place, i;
     int64_t *shape;
+    bool known;
 
     if (!source->has_shape) {
         return true;
     }
     shape = open_shape(inference, 0, source->rank);
-    if (shape == NULL || !has_numbers(inference, "axes", 3) || !numbers(inference, "axes", 3, &axes, &n)) {
+    known = numbers(inference, "starts", 1, &starts, &n) && numbers(inference, "ends", 2, &ends, &n_ends) && n == n_ends;
+    if (has_numbers(inference, "axes", 3) ? !numbers(inference, "axes", 3, &axes, &n_axes) : !known) {
+        return done(inference);
+    }
+    if (has_numbers(inference, "steps", 4) && (!numbers(inference, "steps", 4, &steps, &n_steps) || n_steps != n)) {
+        known = false;
+    }
+    n = axes != NULL ? n_axes : n;
+    if (shape == NULL || (known && n != n_ends)) {
         return done(inference);
     }
     memcpy(shape, source->shape, source->rank * sizeof *shape);
     for (i = 0; i < n; i++) {
-        if (place_of(axes[i], source->rank, &place)) {
-            shape[place] = -1;
+        if (place_of(axes != NULL ? axes[i] : (int64_t)i, source->rank, &place)) {
+            shape[place] = known ? cut_size(shape[place], starts[i], ends[i], steps != NULL ? steps[i] : 1) : -1;
         }
     }
     return true;
@@ -636,14 +725,17 @@ static size_t count_others(const struct mdf_inference *inference)
 const struct mdf_rule mdf_rule_arg = {.outputs = infer_arg};
 const struct mdf_rule mdf_rule_broadcast = {.outputs = infer_broadcast};
 const struct mdf_rule mdf_rule_cast = {.outputs = infer_cast};
+const struct mdf_rule mdf_rule_det = {.outputs = infer_det};
 const struct mdf_rule mdf_rule_concat = {.outputs = infer_concat};
 const struct mdf_rule mdf_rule_constant = {.outputs = infer_constant};
 const struct mdf_rule mdf_rule_constant_of_shape = {.outputs = infer_constant_of_shape};
+const struct mdf_rule mdf_rule_einsum = {.outputs = infer_einsum};
 const struct mdf_rule mdf_rule_gather = {.outputs = infer_gather};
 const struct mdf_rule mdf_rule_gemm = {.outputs = infer_gemm};
 const struct mdf_rule mdf_rule_like = {.outputs = infer_like};
 const struct mdf_rule mdf_rule_list = {.outputs = infer_list};
 const struct mdf_rule mdf_rule_matmul = {.outputs = infer_matmul};
+const struct mdf_rule mdf_rule_qlinear_matmul = {.outputs = infer_qlinear_matmul};
 const struct mdf_rule mdf_rule_rank = {.outputs = infer_rank};
 const struct mdf_rule mdf_rule_reduce = {.outputs = infer_reduce};
 const struct mdf_rule mdf_rule_reshape = {.outputs = infer_reshape};

@@ -49,13 +49,16 @@ struct mdf_inference {
     size_t n_bodies;
     /* An attribute as whole numbers: false where it is not given. A single INT is a list of one. */
     bool (*attribute)(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n);
+    /* The same as reals, as texts. */
+    bool (*attribute_reals)(const struct mdf_inference *inference, const char *name, const double **items, size_t *n);
+    bool (*attribute_texts)(const struct mdf_inference *inference, const char *name, const char *const **items, size_t *n);
     /* An attribute as an array; NULL where it is not given. */
     const struct mdf_value *(*attribute_value)(const struct mdf_inference *inference, const char *name);
     /* An attribute as an element type; MDF_DTYPE_NONE where it is not given. */
     mdf_dtype (*attribute_dtype)(const struct mdf_inference *inference, const char *name);
-    const void *context; /* of the three */
-    mdf_status status;   /* of the error */
-    char message[400];   /* one sentence, without position */
+    const void *context, *settings; /* of these */
+    mdf_status status;              /* of the error */
+    char message[400];              /* one sentence, without position */
 };
 
 /* Fills in what is known of the formal inputs of Scan's and Loop's body (bodies[0].formals, n_formals of them). False: the call
@@ -96,11 +99,16 @@ struct mdf_rule {
     size_t (*count)(const struct mdf_inference *inference); /* of outputs, one of which is variadic; NULL: 0 */
 };
 
-extern const struct mdf_rule mdf_rule_adam, mdf_rule_arg, mdf_rule_broadcast, mdf_rule_cast, mdf_rule_concat, mdf_rule_constant,
-    mdf_rule_constant_of_shape, mdf_rule_gather, mdf_rule_gemm, mdf_rule_if, mdf_rule_like, mdf_rule_list, mdf_rule_loop,
-    mdf_rule_matmul, mdf_rule_moved, mdf_rule_rank, mdf_rule_reduce, mdf_rule_reshape, mdf_rule_same, mdf_rule_scalar,
-    mdf_rule_scan, mdf_rule_sequence, mdf_rule_sequence_empty, mdf_rule_sequence_item, mdf_rule_sequence_map,
-    mdf_rule_sequence_of, mdf_rule_shape_of, mdf_rule_slice, mdf_rule_split, mdf_rule_squeeze, mdf_rule_transpose,
-    mdf_rule_unsqueeze;
+extern const struct mdf_rule mdf_rule_adam, mdf_rule_arg, mdf_rule_batch_norm, mdf_rule_bit_cast, mdf_rule_broadcast,
+    mdf_rule_cast, mdf_rule_cast_like, mdf_rule_center_crop_pad, mdf_rule_compress, mdf_rule_concat, mdf_rule_constant,
+    mdf_rule_constant_of_shape, mdf_rule_conv, mdf_rule_conv_transpose, mdf_rule_counted, mdf_rule_depth_to_space, mdf_rule_det,
+    mdf_rule_einsum, mdf_rule_expand, mdf_rule_flatten, mdf_rule_gather, mdf_rule_gather_elements, mdf_rule_gather_nd,
+    mdf_rule_gemm, mdf_rule_if, mdf_rule_layer_norm, mdf_rule_like, mdf_rule_list, mdf_rule_loop, mdf_rule_matmul, mdf_rule_moved,
+    mdf_rule_non_zero, mdf_rule_one_hot, mdf_rule_pad, mdf_rule_planes, mdf_rule_pool, mdf_rule_qlinear_conv,
+    mdf_rule_qlinear_matmul, mdf_rule_range, mdf_rule_rank, mdf_rule_recurrent, mdf_rule_reduce, mdf_rule_reshape, mdf_rule_same,
+    mdf_rule_same_of_all, mdf_rule_scalar, mdf_rule_scan, mdf_rule_sequence, mdf_rule_sequence_empty, mdf_rule_sequence_item,
+    mdf_rule_sequence_map, mdf_rule_sequence_of, mdf_rule_shape_of, mdf_rule_slice, mdf_rule_space_to_depth, mdf_rule_split,
+    mdf_rule_squeeze, mdf_rule_suppression, mdf_rule_tile, mdf_rule_top, mdf_rule_transpose, mdf_rule_unique, mdf_rule_unsqueeze,
+    mdf_rule_with_scalars;
 
 #endif

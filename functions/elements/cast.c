@@ -494,7 +494,8 @@ const struct mdf_operator mdf_operators_cast[] = {
      .routine = MDF_ROUTINE(plan_cast, NULL)},
     {"CastLike", 15, 99, run_cast_like, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .in_order = true), .by_form = 1u << 1,
-     .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL}), .routine = MDF_ROUTINE(plan_cast, NULL)},
+     .derivatives = MDF_DERIVATIVES({0, "dy"}, {MDF_DERIVATIVE_ANY, NULL}), .routine = MDF_ROUTINE(plan_cast, NULL),
+     .infer = &mdf_rule_cast_like},
     {"BitCast", 26, 99, run_bit_cast, cast_settings, sizeof(struct cast_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_bit_cast, NULL)},
+     .routine = MDF_ROUTINE(plan_bit_cast, NULL), .infer = &mdf_rule_bit_cast},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

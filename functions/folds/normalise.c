@@ -534,11 +534,11 @@ static bool plan_layer(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 const struct mdf_operator mdf_operators_normalise[] = {
     {"BatchNormalization", 1, 6, batch_normalization_1, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = BY_GIVEN("x1.shape if spatial == 0 else " A_CHANNEL), .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
+     .meaning = BY_GIVEN("x1.shape if spatial == 0 else " A_CHANNEL), .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_batch_norm},
     {"BatchNormalization", 7, 13, batch_normalization_7, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = BY_GIVEN("x1.shape if spatial == 0 else " A_CHANNEL), .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
+     .meaning = BY_GIVEN("x1.shape if spatial == 0 else " A_CHANNEL), .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_batch_norm},
     {"BatchNormalization", 14, 99, batch_normalization_14, batch_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
-     NULL, .meaning = TRAINED, .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_same},
+     NULL, .meaning = TRAINED, .form = MDF_FORM_BATCH_NORM, .infer = &mdf_rule_batch_norm},
     {"InstanceNormalization", 1, 99, instance_normalization, instance_table, sizeof(struct normalise_settings), MDF_OPERATOR_PURE,
      NULL,
      .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("2", OF_CHANNELS("x1"))}, {1, SUM_OF_CHANNELS("dy * " NORMAL("2"), "x1")},
@@ -552,7 +552,7 @@ const struct mdf_operator mdf_operators_normalise[] = {
      .infer = &mdf_rule_same, .routine = MDF_ROUTINE(plan_groups_21, NULL)},
     {"LayerNormalization", 17, 99, layer_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS,
      NULL, .derivatives = MDF_DERIVATIVES({0, BY_NORMAL("axis", "x1")}, {1, "dy * " NORMAL("axis")}, {2, "dy"}),
-     .form = MDF_FORM_LAYER_NORM, .routine = MDF_ROUTINE(plan_layer, NULL), .infer = &mdf_rule_same},
+     .form = MDF_FORM_LAYER_NORM, .routine = MDF_ROUTINE(plan_layer, NULL), .infer = &mdf_rule_layer_norm},
     {"RMSNormalization", 23, 99, rms_normalization, layer_table, sizeof(struct normalise_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .derivatives = MDF_DERIVATIVES(
          {0, FACTOR("axis", "x0") " * (dy * x1 - x0 * " FACTOR("axis", "x0") " ** 2 * " MEAN("axis", "dy * x1 * x0") ")"},

@@ -261,5 +261,6 @@ const struct mdf_operator mdf_operators_unique[] = {
      .routine = &(const struct mdf_routine){plan_unique, .takes_halves = true,
                                             .why = "other numbers of elements are equal than when the model was compiled"},
      .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, self1(x0) + 1 if axis is None else "
-                                        "numpy.take(gradient.numbers(x0), numpy.int64(self1(x0)), axis), x0)"})},
+                                        "numpy.take(gradient.numbers(x0), numpy.int64(self1(x0)), axis), x0)"}),
+     .infer = &mdf_rule_unique},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -221,5 +221,6 @@ const struct mdf_operator mdf_operators_detect[] = {
     {"NonMaxSuppression", 10, 99, non_max_suppression, suppression_table, sizeof(struct suppression_settings), MDF_OPERATOR_PURE,
      NULL,
      .routine = MDF_ROUTINE(plan_suppression, "other numbers of boxes stay than when the model was compiled, or iou_threshold is "
-                                              "not in [0, 1]")},
+                                              "not in [0, 1]"),
+     .infer = &mdf_rule_suppression},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

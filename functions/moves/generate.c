@@ -360,7 +360,7 @@ const struct mdf_operator mdf_operators_generate[] = {
      .form = MDF_FORM_FILL, .derivatives = mdf_derivatives_flat, .infer = &mdf_rule_constant_of_shape},
     {"Range", 11, 99, range, range_table, sizeof(struct range_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = MDF_DERIVATIVES({0, "numpy.sum(dy)"}, {1, NULL}, {2, "numpy.sum(dy * numpy.arange(y.size))"}),
-     .infer = &mdf_rule_list,
+     .infer = &mdf_rule_range,
      .routine = &(const struct mdf_routine){plan_range, .takes_halves = true,
                                             .why = "a range has not as many numbers as when the model was compiled"}},
     {"EyeLike", 9, 99, eye_like, eye_table, sizeof(struct eye_settings), MDF_OPERATOR_PURE, NULL, .form = MDF_FORM_OF_SHAPE,

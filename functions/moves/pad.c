@@ -397,9 +397,9 @@ static bool center_crop_pad(struct mdf_call *call)
            pad_constant(call, data, &margins, shape, NULL, &box);
 }
 
-const struct mdf_operator mdf_operators_pad[] = {{"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE,
-                                                  NULL, .move = MDF_MOVE(1, .fills = 2, .shapes = true), .infer = &mdf_rule_rank},
-                                                 {"CenterCropPad", 18, 99, center_crop_pad, center_table,
-                                                  sizeof(struct center_settings), MDF_OPERATOR_PURE, NULL,
-                                                  .move = MDF_MOVE(1, .zeros = true, .shapes = true)},
-                                                 {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_pad[] = {
+    {"Pad", 1, 99, pad, pad_table, sizeof(struct pad_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .fills = 2, .shapes = true), .infer = &mdf_rule_pad},
+    {"CenterCropPad", 18, 99, center_crop_pad, center_table, sizeof(struct center_settings), MDF_OPERATOR_PURE, NULL,
+     .move = MDF_MOVE(1, .zeros = true, .shapes = true), .infer = &mdf_rule_center_crop_pad},
+    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

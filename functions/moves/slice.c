@@ -327,5 +327,5 @@ const struct mdf_operator mdf_operators_slice[] = {
     {"Concat", 1, 99, concat, concat_table, sizeof(struct concat_settings), MDF_OPERATOR_NEEDS_AXIS, NULL,
      .form = MDF_FORM_CONCATENATE, .move = MDF_MOVE(MDF_MOVE_ALL), .infer = &mdf_rule_concat},
     {"ReverseSequence", 10, 99, reverse_sequence, reverse_table, sizeof(struct reverse_settings), MDF_OPERATOR_PURE, NULL,
-     .move = MDF_MOVE(1)},
+     .move = MDF_MOVE(1), .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -63,5 +63,5 @@ static bool plan_determinant(struct mdf_call *call, struct mdf_routine_plan *pla
 const struct mdf_operator mdf_operators_determinant[] = {
     {"Det", 11, 99, determinant, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .derivatives = MDF_DERIVATIVES({0, "numpy.expand_dims(dy * y, (-2, -1)) * gradient.turn(numpy.linalg.inv(x0), True)"}),
-     .routine = &(const struct mdf_routine){plan_determinant, .takes_halves = true}},
+     .routine = &(const struct mdf_routine){plan_determinant, .takes_halves = true}, .infer = &mdf_rule_det},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

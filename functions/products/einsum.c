@@ -835,5 +835,6 @@ const struct mdf_derivative mdf_einsum_derivatives[] = {
 
 const struct mdf_operator mdf_operators_einsum[] = {
     {"Einsum", 12, 99, mdf_einsum, mdf_einsum_settings, sizeof(struct mdf_einsum_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = &(const struct mdf_meaning){.helper = &back}, .derivatives = mdf_einsum_derivatives, .form = MDF_FORM_EINSUM},
+     .meaning = &(const struct mdf_meaning){.helper = &back}, .derivatives = mdf_einsum_derivatives, .form = MDF_FORM_EINSUM,
+     .infer = &mdf_rule_einsum},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -807,12 +807,14 @@ static mdf_routine_function convolution_function(const struct mdf_routine_plan *
 
 const struct mdf_operator mdf_operators_quantised_product[] = {
     {"MatMulInteger", 10, 99, matmul_integer, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_matmul_integer, .function = product_function}},
+     .routine = &(const struct mdf_routine){plan_matmul_integer, .function = product_function}, .infer = &mdf_rule_matmul},
     {"QLinearMatMul", 10, 99, qlinear_matmul, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_qlinear_matmul, .function = product_function}},
+     .routine = &(const struct mdf_routine){plan_qlinear_matmul, .function = product_function},
+     .infer = &mdf_rule_qlinear_matmul},
     {"ConvInteger", 10, 99, conv_integer, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_conv_integer, .function = convolution_function}},
+     .routine = &(const struct mdf_routine){plan_conv_integer, .function = convolution_function}, .infer = &mdf_rule_conv},
     {"QLinearConv", 10, 99, qlinear_conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
      .routine = &(const struct mdf_routine){plan_qlinear_conv, .why = "a bias is so large that a sum may not be an int32",
-                                            .function = convolution_function}},
+                                            .function = convolution_function},
+     .infer = &mdf_rule_qlinear_conv},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

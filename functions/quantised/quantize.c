@@ -542,5 +542,5 @@ const struct mdf_operator mdf_operators_quantize[] = {
     {"DequantizeLinear", 10, 99, run_dequantize, quantize_settings, sizeof(struct quantize_settings), MDF_OPERATOR_PURE, NULL,
      .routine = &(const struct mdf_routine){plan_dequantize, .takes_bits = true, .function = dequantize_function}},
     {"DynamicQuantizeLinear", 11, 99, run_dynamic_quantize, NULL, 0, MDF_OPERATOR_PURE, NULL,
-     .routine = &(const struct mdf_routine){plan_dynamic, .function = dynamic_function}},
+     .routine = &(const struct mdf_routine){plan_dynamic, .function = dynamic_function}, .infer = &mdf_rule_with_scalars},
     {NULL, 0, 0, NULL, NULL, 0, MDF_OPERATOR_PURE, NULL}};

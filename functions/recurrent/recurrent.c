@@ -604,10 +604,10 @@ static bool lstm_of_rounded_states(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_recurrent[] = {
     {"RNN", 1, 99, rnn, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &plain_meaning,
-     .routine = RECURRENT_ROUTINE(plan_rnn)},
+     .routine = RECURRENT_ROUTINE(plan_rnn), .infer = &mdf_rule_recurrent},
     {"GRU", 1, 99, gru, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &gru_meaning,
-     .routine = RECURRENT_ROUTINE(plan_gru)},
+     .routine = RECURRENT_ROUTINE(plan_gru), .infer = &mdf_rule_recurrent},
     {"LSTM", 1, 99, lstm, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE, NULL, .meaning = &lstm_meaning,
-     .routine = RECURRENT_ROUTINE(plan_lstm)},
+     .routine = RECURRENT_ROUTINE(plan_lstm), .infer = &mdf_rule_recurrent},
     {"LSTMOfRoundedStates", 1, 99, lstm_of_rounded_states, recurrent_table, sizeof(struct recurrent_settings), MDF_OPERATOR_PURE},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -189,5 +189,5 @@ const struct mdf_operator mdf_operators_rotary[] = {
           NULL},
          {"all", "numpy.append(turned, x[..., n:], -1)", NULL},
          {"result", "all if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(all, 1, 2), x0.shape)", NULL}),
-     .routine = MDF_ROUTINE(plan_rotary, "a position names no row of the cosines")},
+     .routine = MDF_ROUTINE(plan_rotary, "a position names no row of the cosines"), .infer = &mdf_rule_same},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

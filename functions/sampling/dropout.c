@@ -174,11 +174,11 @@ static const struct mdf_derivative of_version_1[] = {{0, "dy if is_test else " B
 
 const struct mdf_operator mdf_operators_dropout[] = {
     {"Dropout", 1, 6, dropout_1, attribute_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_1, no_ratio), .derivatives = of_version_1},
-    {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same,
+     .infer = &mdf_rule_same_of_all, .routine = MDF_DRAWING_ROUTINE(plan_dropout_1, no_ratio), .derivatives = of_version_1},
+    {"Dropout", 7, 9, dropout_7, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same_of_all,
      .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL), .derivatives = MDF_DERIVATIVES({0, "dy"})},
-    {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same,
+    {"Dropout", 10, 11, dropout_10, NULL, 0, MDF_OPERATOR_INFERS, NULL, .infer = &mdf_rule_same_of_all,
      .routine = MDF_DRAWING_ROUTINE(plan_kept, NULL), .derivatives = MDF_DERIVATIVES({0, "dy"})},
     {"Dropout", 12, 99, dropout_12, input_table, sizeof(struct dropout_settings), MDF_OPERATOR_RANDOM, NULL,
-     .infer = &mdf_rule_same, .routine = MDF_DRAWING_ROUTINE(plan_dropout_12, no_ratio), .derivatives = of_version_12},
+     .infer = &mdf_rule_same_of_all, .routine = MDF_DRAWING_ROUTINE(plan_dropout_12, no_ratio), .derivatives = of_version_12},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -140,11 +140,11 @@ static bool mel_weight_matrix(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_window_functions[] = {
     {"HannWindow", 17, 99, hann, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS},
+     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS, .infer = &mdf_rule_counted},
     {"HammingWindow", 17, 99, hamming, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS},
+     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS, .infer = &mdf_rule_counted},
     {"BlackmanWindow", 17, 99, blackman, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
-     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS},
+     .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS, .infer = &mdf_rule_counted},
     {"MelWeightMatrix", 17, 99, mel_weight_matrix, mel_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
      .form = MDF_FORM_OF_NUMBERS},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

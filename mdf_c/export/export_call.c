@@ -1,4 +1,5 @@
 /* export_call.c - onnx:: functions: a call is a node of the same operator, its settings are attributes again. */
+#include "functions/kernel/setting.h"
 #include "mdf_c/export/exporter.h"
 
 #include "schemas/inference.h"
@@ -208,42 +209,6 @@ static void put_settings(const struct mdf_code_call *call, const struct mdf_sche
 
 /* ------------------------------------------------------------------ what is known of the outputs */
 
-static bool read_integers(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n)
-{
-    const struct mdf_setting *setting = find_setting(inference->context, name);
-
-    if (setting != NULL && setting->type == MDF_SETTING_INTS) {
-        const struct mdf_ints *ints = field_of(inference->context, setting);
-
-        *items = ints->items;
-        *n = ints->n;
-        return ints->items != NULL;
-    }
-    if (setting == NULL || setting->type != MDF_SETTING_INT) {
-        return false;
-    }
-    *items = field_of(inference->context, setting);
-    *n = 1;
-    return **items != MDF_NOT_GIVEN;
-}
-
-static mdf_dtype read_dtype(const struct mdf_inference *inference, const char *name)
-{
-    const struct mdf_setting *setting = find_setting(inference->context, name);
-
-    return setting != NULL && setting->type == MDF_SETTING_DTYPE ? *(const mdf_dtype *)field_of(inference->context, setting)
-                                                                 : MDF_DTYPE_NONE;
-}
-
-static const struct mdf_value *read_value(const struct mdf_inference *inference, const char *name)
-{
-    const struct mdf_setting *setting = find_setting(inference->context, name);
-
-    return setting != NULL && setting->type == MDF_SETTING_VALUE
-               ? *(const struct mdf_value *const *)field_of(inference->context, setting)
-               : NULL;
-}
-
 static struct mdf_static_type type_of(const struct symbol *symbol)
 {
     struct mdf_static_type type = mdf_static_unknown;
@@ -350,11 +315,8 @@ static bool infer(struct exporter *exporter, const struct mdf_schema *schema, co
                                        .inputs = types,
                                        .n_inputs = call->n_inputs,
                                        .outputs = types + call->n_inputs,
-                                       .n_outputs = call->n_outputs,
-                                       .attribute = read_integers,
-                                       .attribute_dtype = read_dtype,
-                                       .attribute_value = read_value,
-                                       .context = call};
+                                       .n_outputs = call->n_outputs};
+    mdf_setting_show(&inference, call->operator, call->settings);
     if (!mdf_infer_outputs(&inference)) {
         return export_refuse(exporter, "onnx::%s: %s", schema->name, inference.message);
     }

@@ -139,7 +139,8 @@ static bool solve_all(struct mdf_call *call, double *matrices, double *sides, si
 {
     for (size_t i = 0; n > 0 && i < n_matrices; i++, matrices += n * n, sides += n * m) {
         if (mdf_triangular(matrices, (int64_t)n, sides, (int64_t)m, call->context) == 0) {
-            return mdf_call_error(call, MDF_VALUE, SINGULAR);
+            return n_matrices == 1 ? mdf_call_error(call, MDF_VALUE, SINGULAR)
+                                   : mdf_call_error(call, MDF_VALUE, "matrix number %zu of %zu is singular", i, n_matrices);
         }
         mdf_substitute(matrices, (int64_t)n, sides, (int64_t)m, call->context);
     }

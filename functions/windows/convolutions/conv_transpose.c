@@ -343,7 +343,7 @@ static const struct mdf_operator places = {"ConvTranspose.places",
 
 const struct mdf_operator mdf_operators_conv_transpose[] = {
     {"ConvTranspose", 1, 99, conv_transpose, transpose_table, sizeof(struct transpose_settings), MDF_OPERATOR_PURE, NULL,
-     .infer = &mdf_rule_rank, .meaning = MDF_MEANING("with_bias", &places, TRANSPOSED("x2", "places(x0, x1)")),
+     .infer = &mdf_rule_conv_transpose, .meaning = MDF_MEANING("with_bias", &places, TRANSPOSED("x2", "places(x0, x1)")),
      .routine = &(const struct mdf_routine){plan_routine, .function = routine_function}},
     {"ConvTransposeWithDynamicPads", 1, 99, conv_transpose_with_pads, transpose_table, sizeof(struct transpose_settings),
      MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_rank,

@@ -5,40 +5,6 @@
 
 #include <string.h>
 
-/* An attribute of one type; NULL: there is none of that name and type. */
-static const void *find_setting(const struct call_types *call, const char *name, enum mdf_setting_type type)
-{
-    return mdf_setting_field_of_type(call->row, call->settings, name, type);
-}
-
-static bool read_attribute(const struct mdf_inference *inference, const char *name, const int64_t **items, size_t *n)
-{
-    const struct mdf_ints *ints = find_setting(inference->context, name, MDF_SETTING_INTS);
-
-    if (ints != NULL) {
-        *items = ints->items;
-        *n = ints->n;
-        return ints->items != NULL;
-    }
-    *items = find_setting(inference->context, name, MDF_SETTING_INT);
-    *n = 1;
-    return *items != NULL && **items != MDF_NOT_GIVEN;
-}
-
-static mdf_dtype read_attribute_dtype(const struct mdf_inference *inference, const char *name)
-{
-    const mdf_dtype *dtype = find_setting(inference->context, name, MDF_SETTING_DTYPE);
-
-    return dtype != NULL ? *dtype : MDF_DTYPE_NONE;
-}
-
-static const struct mdf_value *read_attribute_value(const struct mdf_inference *inference, const char *name)
-{
-    const struct mdf_value *const *value = find_setting(inference->context, name, MDF_SETTING_VALUE);
-
-    return value != NULL ? *value : NULL;
-}
-
 /* Types of which nothing is known; NULL with the error set: memory ran out. */
 static struct mdf_static_type *new_types(struct target *target, size_t n)
 {
@@ -84,11 +50,8 @@ static bool begin(struct target *target, const struct call_types *call, bool pro
                                         .arena = &target->compiler->scratch,
                                         .inputs = inputs,
                                         .n_inputs = call->n_inputs,
-                                        .n_bodies = call->n_bodies,
-                                        .attribute = read_attribute,
-                                        .attribute_dtype = read_attribute_dtype,
-                                        .attribute_value = read_attribute_value,
-                                        .context = call};
+                                        .n_bodies = call->n_bodies};
+    mdf_setting_show(inference, call->row, call->settings);
     memcpy(inference->bodies, call->bodies, sizeof inference->bodies);
     for (i = 0; promised && i < MDF_STATIC_BODIES; i++) {
         inference->bodies[i].yields = call->bodies[i].promised;
