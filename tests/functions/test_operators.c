@@ -155,6 +155,7 @@ static const struct {
     {"onnx::Col2Im", "\"input\": [[[1], [2]]], \"image_shape\": [1, 2], \"block_shape\": [1, 2]", "[[[[1, 2]]]]"},
     {"onnx::Col2Im", "\"input\": [[[\"a\"]]], \"image_shape\": [1, 1], \"block_shape\": [1, 1]", "can not be added"},
     /* A bare number is a length for all parts, a list has one for each. */
+    {"com.microsoft::Inverse", "\"X\": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]]", "matrix number 1 of 2 is singular"},
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3, 4], \"split\": 2", "[[1, 2], [3, 4]]"},
     {"onnx::SplitToSequence", "\"input\": [1, 2, 3], \"split\": 1, \"keepdims\": 0", "[1, 2, 3]"},
     {"onnx::SplitToSequence", "\"input\": [1, 2], \"split\": [1, 1], \"keepdims\": 0", "[[1], [2]]"},
