@@ -588,6 +588,91 @@ static void begin_made(struct mdf_lowered *lowered, const struct mdf_lowered_loo
     }
 }
 
+/* ------------------------------------------------------------------ states that take over others */
+
+/* The array that a state is a copy of in the next run, of which nobody but the state reads the copy; NONE. */
+static mdf_lowered_id find_taken(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
+{
+    size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
+
+    return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_COPY && stack_of(loop, state->next) == loop->n_stacks &&
+                   is_left_by_others(&loop->body, state->next, maker)
+               ? loop->body.ops[maker].in[0]
+               : MDF_LOWERED_NONE;
+}
+
+static bool is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && !(loop->states[i].takes_over && loop->states[i].other == parameter); i++) {
+    }
+    return i < loop->n_states;
+}
+
+/* Whether a state takes over another one, and what that takes over does not lead back to it. */
+static bool may_take_over(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                          const struct mdf_lowered_state *state, const struct mdf_lowered_state *other)
+{
+    const struct mdf_value *form = &lowered->values[state->parameter].form, *taken;
+
+    if (other == NULL || lowered->values[state->parameter].is_scalar || state->storage != MDF_LOWERED_TWO_BUFFERS ||
+        lowered->values[state->parameter].open_axes != 0 || other->storage == MDF_LOWERED_IN_PLACE ||
+        is_taken_over(loop, other->parameter)) {
+        return false;
+    }
+    taken = &lowered->values[other->parameter].form;
+    if (lowered->values[other->parameter].open_axes != 0 || taken->dtype != form->dtype || taken->rank > MDF_INLINE_RANK ||
+        !mdf_value_has_shape_of(taken, form)) {
+        return false;
+    }
+    while (other != NULL && other != state) {
+        other = other->takes_over ? state_found_in(loop, other->other) : NULL;
+    }
+    return other == NULL;
+}
+
+/* Puts each state that takes over another one in front of that. */
+static void order_states(struct mdf_lowered_loop *loop)
+{
+    size_t i, k, n;
+
+    for (n = 0, i = 0; i < loop->n_states && n <= loop->n_states * loop->n_states; i++) {
+        const struct mdf_lowered_state state = loop->states[i];
+
+        for (k = 0; k < i && !(state.takes_over && loop->states[k].parameter == state.other); k++) {
+        }
+        if (k < i) {
+            memmove(&loop->states[k + 1], &loop->states[k], (i - k) * sizeof state);
+            loop->states[k] = state;
+            i = k;
+            n++;
+        }
+    }
+}
+
+static void take_over(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        struct mdf_lowered_state *state = &loop->states[i];
+        mdf_lowered_id id = find_taken(loop, state);
+        const struct mdf_lowered_state *other = id == MDF_LOWERED_NONE ? NULL : state_found_in(loop, id);
+
+        if (may_take_over(lowered, loop, state, other)) {
+            state->takes_over = lowered->values[state->next].is_in_place = true;
+            state->other = id;
+        }
+    }
+    order_states(loop);
+    for (i = loop->n_states; i-- > 0;) { /* the last of a row is there first */
+        struct mdf_lowered_state *state = &loop->states[i];
+
+        state->storage = state->takes_over ? state_found_in(loop, state->other)->storage : state->storage;
+    }
+}
+
 static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
     size_t i;
@@ -608,6 +693,7 @@ static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
             lie_in_ground(lowered, loop, &loop->body, copied_next(loop, state));
         }
     }
+    take_over(lowered, loop);
 }
 
 /* Of each loop, those around others first. */
@@ -643,7 +729,11 @@ static void part_states(struct mdf_lowered *lowered, const struct mdf_lowered_re
             if (op->of.loop->states[k].begins_made) {
                 lowered->values[op->of.loop->states[k].made].is_in_place = false;
             }
-            op->of.loop->states[k].lies_in_initial = op->of.loop->states[k].begins_made = false;
+            if (op->of.loop->states[k].takes_over) {
+                lowered->values[op->of.loop->states[k].next].is_in_place = false;
+            }
+            op->of.loop->states[k].lies_in_initial = op->of.loop->states[k].begins_made = op->of.loop->states[k].takes_over =
+                false;
         }
         for (k = 0; op->code == MDF_LOWERED_IF && k < op->of.branches->n_merges; k++) {
             lowered->values[op->of.branches->merges[k].out].is_in_place = false;
@@ -673,10 +763,12 @@ bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         bool is_in_place = state->storage == MDF_LOWERED_IN_PLACE;
+        bool is_as_planned =
+            state->takes_over ? find_taken(loop, state) == state->other
+                              : state->storage == MDF_LOWERED_TWO_BUFFERS || storage_of(lowered, loop, state) == state->storage;
 
-        if (lowered->values[state->next].is_in_place != is_in_place ||
-            lowered->values[state->parameter].is_in_place != is_in_place ||
-            (state->storage != MDF_LOWERED_TWO_BUFFERS && storage_of(lowered, loop, state) != state->storage)) {
+        if (lowered->values[state->next].is_in_place != (is_in_place || state->takes_over) ||
+            lowered->values[state->parameter].is_in_place != is_in_place || !is_as_planned) {
             return false;
         }
     }

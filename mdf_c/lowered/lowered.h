@@ -247,7 +247,10 @@ struct mdf_lowered_state {
     uint8_t storage; /* enum mdf_lowered_storage, of an array: loop_plan.h chooses it */
     bool lies_in_initial; /* IN_PLACE: it lies where `initial` does, which is a state of the loop around, IN_PLACE too */
     bool begins_made;     /* IN_PLACE: `next` is what was put into `made`, which a NEST of the body's own region has made there */
-    mdf_lowered_id made;
+    /* TWO_BUFFERS, IN_STACK: `next` is a copy, which is not made, of `other`, the parameter of a state stored alike that comes
+     * behind this one: the buffers of both are exchanged, before the other one goes on, or this one looks where that does. */
+    bool takes_over;
+    mdf_lowered_id made, other;
 };
 
 /* How an array state is carried on. */

@@ -499,7 +499,8 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
     }
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
-        struct mdf_value *parameter = &lowered->arrays[state->parameter], *next = &lowered->arrays[state->next];
+        struct mdf_value *parameter = &lowered->arrays[state->parameter];
+        struct mdf_value *next = &lowered->arrays[state->takes_over ? state->other : state->next];
 
         if (lowered->values[state->parameter].is_scalar) {
             lowered->cells[state->parameter] = lowered->cells[state->next];

@@ -316,8 +316,12 @@ static void print_states(const struct printing *printing, const struct mdf_lower
 
         mdf_text_printf(printing->text, "%*sstate ", indent, "");
         print_value(printing->text, printing->lowered, state->parameter);
-        mdf_text_printf(printing->text, " = v%u, then v%u%s\n", (unsigned)state->initial, (unsigned)state->next,
+        mdf_text_printf(printing->text, " = v%u, then v%u%s", (unsigned)state->initial, (unsigned)state->next,
                         storage_text(printing->lowered, state));
+        if (state->takes_over) {
+            mdf_text_printf(printing->text, ", takes over v%u", (unsigned)state->other);
+        }
+        mdf_text_append_string(printing->text, "\n");
     }
     for (i = 0; i < loop->n_rows; i++) {
         mdf_text_printf(printing->text, "%*srow ", indent, "");

@@ -351,6 +351,9 @@ static void begin_where_others_lie(struct emission *emission, const struct mdf_l
             assemble_load(emission->assembler, 8, RAX, emission_array_data(state->initial));
             assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
             assemble_store(emission->assembler, 8, RAX, emission_array_data(state->next));
+            if (state->begins_made) {
+                assemble_store(emission->assembler, 8, RAX, emission_array_data(state->made));
+            }
         }
     }
 }
@@ -439,16 +442,17 @@ static void carry_states(struct emission *emission, const struct mdf_lowered_loo
 
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
+        mdf_lowered_id next = state->takes_over ? state->other : state->next;
 
         if (emission->lowered->values[state->parameter].is_scalar) {
-            emission_copy(emission, state->parameter, state->next);
+            emission_copy(emission, state->parameter, next);
         } else if (state->storage == MDF_LOWERED_IN_STACK) {
-            assemble_load(emission->assembler, 8, RAX, emission_array_data(state->next));
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(next));
             assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
         } else if (emission->lowered->values[state->parameter].open_axes != 0) {
-            swap_values(emission, state->parameter, state->next);
+            swap_values(emission, state->parameter, next);
         } else if (state->storage == MDF_LOWERED_TWO_BUFFERS) {
-            swap_arrays(emission, state->parameter, state->next);
+            swap_arrays(emission, state->parameter, next);
             assemble_vector_end(emission->assembler);
         }
     }

@@ -8,7 +8,15 @@
 
 #include <stdlib.h>
 
-enum state_form { STATE_UNUSED, STATE_SCALAR, STATE_IN_PLACE, STATE_TWO_BUFFERS, STATE_IN_STACK, STATE_BESIDE_STACK };
+enum state_form {
+    STATE_UNUSED,
+    STATE_SCALAR,
+    STATE_IN_PLACE,
+    STATE_TWO_BUFFERS,
+    STATE_TAKES_OVER, /* of a state of TWO_BUFFERS */
+    STATE_IN_STACK,
+    STATE_BESIDE_STACK
+};
 
 /* Of an array state that has a place of its own beside the stack that it lies in. Items of a stack that begin within a line of
  * the cache are read again long after they are stored, those of the place at once, if they are not in registers all the time.
@@ -53,6 +61,25 @@ static bool is_written_there(const struct mdf_lowered_loop *loop, const struct m
     return stack->is_direct && mdf_lowered_held_state(loop, stack) == NULL;
 }
 
+/* The number of the state that another one takes over. */
+static size_t other_state(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
+{
+    size_t i;
+
+    for (i = 0; loop->states[i].parameter != state->other; i++) {
+    }
+    return i;
+}
+
+static bool is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states && !(loop->states[i].takes_over && loop->states[i].other == parameter); i++) {
+    }
+    return i < loop->n_states;
+}
+
 /* Whether a state that lies in a stack may have a place beside it, too: it is short, and a nest, which writes to both, writes no
  * element before it is read for the last time. */
 static bool has_own_place(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
@@ -65,8 +92,18 @@ static bool has_own_place(const struct mdf_source_writer *writer, const struct m
     }
     return i == loop->n_stacks && form->length >= LEAST_BESIDE &&
            form->length * mdf_dtype_size((mdf_dtype)form->dtype) <= MOST_BESIDE_BYTES && maker != SIZE_MAX &&
-           loop->body.ops[maker].code == MDF_LOWERED_NEST &&
+           loop->body.ops[maker].code == MDF_LOWERED_NEST && !is_taken_over(loop, state->parameter) &&
            mdf_lowered_may_overwrite(writer->lowered, &loop->body, state->parameter, state->next);
+}
+
+static enum state_form form_of(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                               const struct mdf_lowered_state *state);
+
+/* Of a state that takes over another one. */
+static enum state_form taken_form(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
+                                  const struct mdf_lowered_state *state)
+{
+    return form_of(writer, loop, &loop->states[other_state(loop, state)]) == STATE_IN_STACK ? STATE_IN_STACK : STATE_TAKES_OVER;
 }
 
 static enum state_form form_of(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop,
@@ -75,6 +112,7 @@ static enum state_form form_of(const struct mdf_source_writer *writer, const str
     return !mdf_source_is_live(writer, state->parameter)                                      ? STATE_UNUSED
            : value_of(writer, state->parameter)->is_scalar                                    ? STATE_SCALAR
            : state->storage == MDF_LOWERED_IN_PLACE                                           ? STATE_IN_PLACE
+           : state->takes_over                                                                ? taken_form(writer, loop, state)
            : state->storage != MDF_LOWERED_IN_STACK || !is_stacked(writer, loop, state->next) ? STATE_TWO_BUFFERS
            : has_own_place(writer, loop, state)                                               ? STATE_BESIDE_STACK
                                                                                               : STATE_IN_STACK;
@@ -119,6 +157,13 @@ static void declare_state(struct mdf_source_writer *writer, const struct mdf_low
         plan->outer = mdf_source_name(writer, &writer->locals, hint);
         plan->next = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_next", hint));
         mdf_source_line(writer, "%s *%s = %s, *%s = %s;", type, plan->outer, first, plan->next, second);
+        fill_state(writer, state, first);
+        break;
+    case STATE_TAKES_OVER:
+        first = mdf_source_buffer(writer, (mdf_dtype)value->form.dtype, value->form.length,
+                                  mdf_source_text(writer, "%s_first", hint));
+        plan->outer = mdf_source_name(writer, &writer->locals, hint);
+        mdf_source_line(writer, "%s *%s = %s;", type, plan->outer, first);
         fill_state(writer, state, first);
         break;
     case STATE_IN_STACK:
@@ -411,6 +456,17 @@ static void name_states(struct mdf_source_writer *writer, const struct loop_text
             next->is_buffered = true;
             mdf_source_line(writer, "const %s *restrict %s = %s;", type, now->name, own->outer);
             mdf_source_line(writer, "%s *restrict %s = %s;", type, next->name, own->next);
+        } else if (own->form == STATE_TAKES_OVER) {
+            now->name = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_now", hint));
+            mdf_source_line(writer, "const %s *restrict %s = %s;", type, now->name, own->outer);
+        }
+    }
+    for (i = 0; i < plan->loop->n_states; i++) {
+        const struct mdf_lowered_state *state = &plan->loop->states[i];
+
+        if (state->takes_over && plan->states[i].form != STATE_UNUSED) { /* the copy lies there */
+            writer->values[state->next].name = writer->values[state->other].name;
+            writer->values[state->next].is_buffered = true;
         }
     }
 }
@@ -424,6 +480,24 @@ static void name_counters(struct mdf_source_writer *writer, const struct loop_te
     }
     if (mdf_source_is_live(writer, loop->is_going_on)) {
         writer->values[loop->is_going_on].name = plan->going_on != NULL ? plan->going_on : "true";
+    }
+}
+
+/* A state looks where another one does, or exchanges its buffer for that of the other one, which is there no more. */
+static void take_over(struct mdf_source_writer *writer, const struct loop_text *plan, size_t i)
+{
+    const struct mdf_lowered_state *state = &plan->loop->states[i];
+    const char *mine = plan->states[i].outer, *other = plan->states[other_state(plan->loop, state)].outer, *free_buffer;
+    bool exchanges = plan->states[i].form == STATE_TAKES_OVER;
+
+    if (exchanges) {
+        free_buffer = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_before", mine));
+        mdf_source_line(writer, "%s *%s = %s;", mdf_source_type((mdf_dtype)value_of(writer, state->parameter)->form.dtype),
+                        free_buffer, mine);
+    }
+    mdf_source_line(writer, "%s = %s;", mine, other);
+    if (exchanges) {
+        mdf_source_line(writer, "%s = %s;", other, free_buffer);
     }
 }
 
@@ -458,7 +532,9 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
                            : own->form == STATE_SCALAR ? mdf_source_element(writer, loop->states[i].next, "0")
                                                        : writer->values[loop->states[i].next].name;
 
-        if (own->form == STATE_SCALAR || own->form == STATE_IN_STACK) {
+        if (loop->states[i].takes_over && own->form != STATE_UNUSED) {
+            take_over(writer, plan, i);
+        } else if (own->form == STATE_SCALAR || own->form == STATE_IN_STACK) {
             mdf_source_line(writer, "%s = %s;", own->outer, next);
         } else if (own->form == STATE_TWO_BUFFERS) {
             mdf_source_line(writer, "%s = %s;", own->next, own->outer);

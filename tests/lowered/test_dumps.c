@@ -324,6 +324,7 @@ Test(dumps, puts_into_what_is_made)
     const char *text = dump_whole("tests/data/dumps/made_and_put.yaml -n 4");
 
     expect_same_ways("tests/data/dumps/made_and_put.yaml", true);
+    expect_same_ways("tests/data/dumps/made_within.yaml", true);
     cr_expect(strstr(text, " two buffers") == NULL, "%s", text);
 }
 
@@ -365,6 +366,19 @@ Test(dumps, elements_are_put_in_blocks)
     }
     text = cli_call("mdf-run tests/data/dumps/blocks.yaml --sweep tests/data/dumps/blocks_sweep.yaml --explain")->output;
     cr_expect(strstr(text, "side by side") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
+}
+
+/* A state that is what another one was takes its buffer over, or looks where it did; of two that change places one is copied. */
+Test(dumps, states_that_take_over_others)
+{
+    const char *text = dump_whole("tests/data/dumps/taken_over.yaml -n 4"), *found = text;
+    size_t n = 0;
+
+    expect_same_ways("tests/data/dumps/taken_over.yaml", true);
+    for (; (found = strstr(found, ", takes over v")) != NULL; found++) {
+        n++;
+    }
+    cr_expect(n == 5 && strstr(text, "in its stack, takes over") != NULL, "%s", text);
 }
 
 /* What is put where a state lies may be what another state goes on from: that one has two buffers. */
