@@ -262,7 +262,7 @@ static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lo
            !(may_grow(loop) && mdf_lowered_is_next(loop, item));
 }
 
-static const struct mdf_lowered_state *state_found_in(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
+const struct mdf_lowered_state *mdf_lowered_state_of(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
 {
     size_t i;
 
@@ -276,7 +276,7 @@ static const struct mdf_lowered_state *state_found_in(const struct mdf_lowered_l
 
 const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_loop *loop, const struct mdf_lowered_stack *stack)
 {
-    return stack->is_direct ? state_found_in(loop, stack->item) : NULL;
+    return stack->is_direct ? mdf_lowered_state_of(loop, stack->item) : NULL;
 }
 
 const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lowered_loop *loop,
@@ -314,7 +314,7 @@ static bool is_own_row(const struct mdf_lowered *lowered, const struct mdf_lower
 static bool may_hold_state(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t number)
 {
     const struct mdf_lowered_stack *stack = &loop->stacks[number];
-    const struct mdf_lowered_state *state = state_found_in(loop, stack->item);
+    const struct mdf_lowered_state *state = mdf_lowered_state_of(loop, stack->item);
     const struct mdf_lowered_value *parameter = &lowered->values[stack->item];
     size_t maker = state == NULL ? SIZE_MAX : mdf_lowered_find_maker(&loop->body, state->next), other;
 
@@ -601,7 +601,7 @@ static mdf_lowered_id find_taken(const struct mdf_lowered_loop *loop, const stru
                : MDF_LOWERED_NONE;
 }
 
-static bool is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
+bool mdf_lowered_is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
 {
     size_t i;
 
@@ -618,7 +618,7 @@ static bool may_take_over(const struct mdf_lowered *lowered, const struct mdf_lo
 
     if (other == NULL || lowered->values[state->parameter].is_scalar || state->storage != MDF_LOWERED_TWO_BUFFERS ||
         lowered->values[state->parameter].open_axes != 0 || other->storage == MDF_LOWERED_IN_PLACE ||
-        is_taken_over(loop, other->parameter)) {
+        mdf_lowered_is_taken_over(loop, other->parameter)) {
         return false;
     }
     taken = &lowered->values[other->parameter].form;
@@ -627,7 +627,7 @@ static bool may_take_over(const struct mdf_lowered *lowered, const struct mdf_lo
         return false;
     }
     while (other != NULL && other != state) {
-        other = other->takes_over ? state_found_in(loop, other->other) : NULL;
+        other = other->takes_over ? mdf_lowered_state_of(loop, other->other) : NULL;
     }
     return other == NULL;
 }
@@ -658,7 +658,7 @@ static void take_over(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
     for (i = 0; i < loop->n_states; i++) {
         struct mdf_lowered_state *state = &loop->states[i];
         mdf_lowered_id id = find_taken(loop, state);
-        const struct mdf_lowered_state *other = id == MDF_LOWERED_NONE ? NULL : state_found_in(loop, id);
+        const struct mdf_lowered_state *other = id == MDF_LOWERED_NONE ? NULL : mdf_lowered_state_of(loop, id);
 
         if (may_take_over(lowered, loop, state, other)) {
             state->takes_over = lowered->values[state->next].is_in_place = true;
@@ -669,7 +669,7 @@ static void take_over(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
     for (i = loop->n_states; i-- > 0;) { /* the last of a row is there first */
         struct mdf_lowered_state *state = &loop->states[i];
 
-        state->storage = state->takes_over ? state_found_in(loop, state->other)->storage : state->storage;
+        state->storage = state->takes_over ? mdf_lowered_state_of(loop, state->other)->storage : state->storage;
     }
 }
 

@@ -64,20 +64,7 @@ static bool is_written_there(const struct mdf_lowered_loop *loop, const struct m
 /* The number of the state that another one takes over. */
 static size_t other_state(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
 {
-    size_t i;
-
-    for (i = 0; loop->states[i].parameter != state->other; i++) {
-    }
-    return i;
-}
-
-static bool is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_states && !(loop->states[i].takes_over && loop->states[i].other == parameter); i++) {
-    }
-    return i < loop->n_states;
+    return (size_t)(mdf_lowered_state_of(loop, state->other) - loop->states);
 }
 
 /* Whether a state that lies in a stack may have a place beside it, too: it is short, and a nest, which writes to both, writes no
@@ -92,7 +79,7 @@ static bool has_own_place(const struct mdf_source_writer *writer, const struct m
     }
     return i == loop->n_stacks && form->length >= LEAST_BESIDE &&
            form->length * mdf_dtype_size((mdf_dtype)form->dtype) <= MOST_BESIDE_BYTES && maker != SIZE_MAX &&
-           loop->body.ops[maker].code == MDF_LOWERED_NEST && !is_taken_over(loop, state->parameter) &&
+           loop->body.ops[maker].code == MDF_LOWERED_NEST && !mdf_lowered_is_taken_over(loop, state->parameter) &&
            mdf_lowered_may_overwrite(writer->lowered, &loop->body, state->parameter, state->next);
 }
 
