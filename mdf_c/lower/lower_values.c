@@ -135,6 +135,19 @@ mdf_lowered_id lowering_add_scalar(struct lowering *lowering, enum mdf_lowered_p
     return id;
 }
 
+mdf_lowered_id lowering_add_like(struct lowering *lowering, enum mdf_lowered_place place, mdf_lowered_id like, size_t depth)
+{
+    struct mdf_value example = *lowering_example(lowering, like);
+    mdf_lowered_id id;
+
+    example.buffer = NULL;
+    id = lowering_add_value(lowering, place, &example);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].depth = depth;
+    }
+    return id;
+}
+
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example)
 {
     mdf_lowered_id id = new_value(lowering, MDF_LOWERED_PARAMETER);

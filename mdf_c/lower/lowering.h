@@ -165,6 +165,8 @@ bool lowering_out_of_memory(struct lowering *lowering);
 mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_place place, const struct mdf_value *example);
 /* A number of a type, at a depth; NONE on failure. */
 mdf_lowered_id lowering_add_scalar(struct lowering *lowering, enum mdf_lowered_place place, mdf_dtype dtype, size_t depth);
+/* A value with the example of another one, at a depth; NONE on failure. */
+mdf_lowered_id lowering_add_like(struct lowering *lowering, enum mdf_lowered_place place, mdf_lowered_id like, size_t depth);
 /* A value of any kind that no op makes or reads; NONE: memory ran out. */
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */

@@ -76,18 +76,16 @@ static struct place combine_places(enum mdf_lowered_code code, const struct plac
 {
     const struct place none = block_constant_place(0);
 
-    switch ((int)code) {
-    case MDF_LOWERED_ADD:
-        return block_add_places(*a, b, 1);
-    case MDF_LOWERED_SUBTRACT:
-        return block_add_places(*a, b, -1);
-    case MDF_LOWERED_MULTIPLY:
-        return is_constant(b)   ? block_add_places(none, a, b->is_known ? b->constant : BLOCKS_LARGEST_FACTOR)
-               : is_constant(a) ? block_add_places(none, b, a->is_known ? a->constant : BLOCKS_LARGEST_FACTOR)
-                                : (struct place){.is_known = false};
-    default:
-        return (struct place){.is_known = false};
+    if (code == MDF_LOWERED_ADD || code == MDF_LOWERED_SUBTRACT) {
+        return block_add_places(*a, b, code == MDF_LOWERED_ADD ? 1 : -1);
     }
+    if (code == MDF_LOWERED_MULTIPLY && is_constant(b)) {
+        return block_add_places(none, a, b->is_known ? b->constant : BLOCKS_LARGEST_FACTOR);
+    }
+    if (code == MDF_LOWERED_MULTIPLY && is_constant(a)) {
+        return block_add_places(none, b, a->is_known ? a->constant : BLOCKS_LARGEST_FACTOR);
+    }
+    return (struct place){.is_known = false};
 }
 
 /* The array of which each run has an element as `id`; NULL: there is none. */

@@ -129,14 +129,7 @@ static bool find_element(struct blocks *blocks, const struct mdf_lowered_nest *n
 static bool add_step(struct blocks *blocks, const struct mdf_lowered_nest *nest, uint8_t number, uint8_t *found)
 {
     const struct mdf_nest_step *step = &nest->steps[number];
-    struct mdf_lowered_op op = {.code = step->code,
-                                .dtype = step->operand_dtype,
-                                .n_in = step->n_in,
-                                .loop = step->loop,
-                                .loop_settings = step->loop_settings,
-                                .operator= step->operator,
-                                .settings = step->settings,
-                                .origin = step->origin};
+    const struct mdf_lowered_op op = draft_op_of(step);
     uint8_t in[MDF_MAX_OPERANDS];
     struct element element;
     unsigned axes = 0;
@@ -334,19 +327,6 @@ static mdf_lowered_id add_row(struct lowering *lowering, mdf_dtype dtype, int64_
     return id;
 }
 
-static mdf_lowered_id add_like(struct lowering *lowering, enum mdf_lowered_place place, mdf_lowered_id like, size_t depth)
-{
-    struct mdf_value example = *lowering_example(lowering, like);
-    mdf_lowered_id id;
-
-    example.buffer = NULL;
-    id = lowering_add_value(lowering, place, &example);
-    if (id != MDF_LOWERED_NONE) {
-        lowering->facts[id].depth = depth;
-    }
-    return id;
-}
-
 /* The numbers that a block puts into a state are stored as a row, which is put where the block begins. */
 static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op *from, struct mdf_lowered_op *op)
 {
@@ -364,7 +344,7 @@ static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op
     view.id = add_row(lowering, dtype, blocks->size, blocks->depth + 1);
     *op = *from;
     op->of.put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *op->of.put);
-    state->next = add_like(lowering, MDF_LOWERED_RESULT, from->out, blocks->depth + 1);
+    state->next = lowering_add_like(lowering, MDF_LOWERED_RESULT, from->out, blocks->depth + 1);
     op->in[0] = state->parameter;
     op->in[1] = view.id;
     op->in[2] = block_place(blocks, &place);
@@ -483,7 +463,7 @@ static bool begin_wide(struct blocks *blocks)
     }
     for (i = 0; i < loop->n_states; i++) {
         wide->states[i] = loop->states[i];
-        wide->states[i].parameter = add_like(lowering, MDF_LOWERED_PARAMETER, loop->states[i].parameter, blocks->depth + 1);
+        wide->states[i].parameter = lowering_add_like(lowering, MDF_LOWERED_PARAMETER, loop->states[i].parameter, blocks->depth + 1);
         if (wide->states[i].parameter == MDF_LOWERED_NONE) {
             return false;
         }

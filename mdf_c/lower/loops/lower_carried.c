@@ -220,19 +220,6 @@ static mdf_lowered_id find_carried(const struct carrying *carrying, const struct
 
 /* ------------------------------------------------------------------ the state */
 
-static mdf_lowered_id add_number(struct lowering *lowering, enum mdf_lowered_place place, mdf_lowered_id like, size_t depth)
-{
-    struct mdf_value example = *lowering_example(lowering, like);
-    mdf_lowered_id id;
-
-    example.buffer = NULL;
-    id = lowering_add_value(lowering, place, &example);
-    if (id != MDF_LOWERED_NONE) {
-        lowering->facts[id].depth = depth;
-    }
-    return id;
-}
-
 /* An op in front of the loop, which is number *at of the region, on a whole number and a constant. */
 static mdf_lowered_id compute_before(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at,
                                      enum mdf_lowered_code code, mdf_lowered_id id, int64_t number, size_t depth)
@@ -244,7 +231,7 @@ static mdf_lowered_id compute_before(struct lowering *lowering, struct mdf_lower
         return MDF_LOWERED_NONE;
     }
     *op = (struct mdf_lowered_op){.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = 2, .in = {id, constant}};
-    op->out = add_number(lowering, MDF_LOWERED_RESULT, id, depth);
+    op->out = lowering_add_like(lowering, MDF_LOWERED_RESULT, id, depth);
     ++*at;
     return op->out;
 }
@@ -287,7 +274,7 @@ static mdf_lowered_id load_first(struct lowering *lowering, struct mdf_lowered_r
     }
     op = lowering_insert_ops(lowering, region, *at, 1);
     loaded = draft_load_elements(lowering, draft, &from, 0, NULL, NULL);
-    from = (struct mdf_nest_view){.id = add_number(lowering, MDF_LOWERED_RESULT, like, depth), .at = MDF_NEST_NONE};
+    from = (struct mdf_nest_view){.id = lowering_add_like(lowering, MDF_LOWERED_RESULT, like, depth), .at = MDF_NEST_NONE};
     if (op == NULL || from.id == MDF_LOWERED_NONE) {
         return MDF_LOWERED_NONE;
     }
@@ -304,9 +291,9 @@ static bool add_state(struct lowering *lowering, struct mdf_lowered_loop *loop, 
     size_t depth = lowering->facts[loop->number].depth;
     struct mdf_lowered_state *states = mdf_arena_array(&lowering->lowered->arena, loop->n_states + 1, sizeof *states);
     struct mdf_lowered_op *op = lowering_insert_ops(lowering, &loop->body, loop->body.n_ops, 1);
-    mdf_lowered_id next = add_number(lowering, MDF_LOWERED_RESULT, item, depth);
+    mdf_lowered_id next = lowering_add_like(lowering, MDF_LOWERED_RESULT, item, depth);
 
-    *parameter = add_number(lowering, MDF_LOWERED_PARAMETER, item, depth);
+    *parameter = lowering_add_like(lowering, MDF_LOWERED_PARAMETER, item, depth);
     if (states == NULL || op == NULL || next == MDF_LOWERED_NONE || *parameter == MDF_LOWERED_NONE) {
         return lowering_out_of_memory(lowering);
     }

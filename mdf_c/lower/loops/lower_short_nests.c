@@ -89,13 +89,7 @@ static mdf_lowered_id add_element(const struct writing *writing, struct mdf_lowe
 static mdf_lowered_id write_element(const struct writing *writing, size_t point)
 {
     const struct mdf_nest_step *step = writing->step;
-    struct mdf_lowered_op op = {.code = step->code,
-                                .dtype = step->operand_dtype,
-                                .n_in = step->n_in,
-                                .loop = step->loop,
-                                .loop_settings = step->loop_settings,
-                                .operator= step->operator,
-                                .settings = step->settings };
+    struct mdf_lowered_op op = draft_op_of(step);
     size_t i;
 
     for (i = 0; i < step->n_in; i++) {

@@ -279,6 +279,18 @@ bool draft_calls(const struct mdf_nest_step *step)
            (element == NULL || (element->id != MDF_ELEMENT_larger && element->id != MDF_ELEMENT_smaller));
 }
 
+struct mdf_lowered_op draft_op_of(const struct mdf_nest_step *step)
+{
+    return (struct mdf_lowered_op){.code = step->code,
+                                   .dtype = step->operand_dtype,
+                                   .n_in = step->n_in,
+                                   .loop = step->loop,
+                                   .loop_settings = step->loop_settings,
+                                   .operator= step->operator,
+                                   .settings = step->settings,
+                                   .origin = step->origin};
+}
+
 bool draft_align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned)
 {
     size_t shift = (size_t)(result->rank - operand->rank), i;

@@ -63,6 +63,8 @@ void draft_store_elements(struct lowering *lowering, struct nest_draft *draft, u
 /* Whether a step calls a function, or has a text that compilers may make no vectors of: one of two numbers that is chosen is none
  * such. */
 bool draft_calls(const struct mdf_nest_step *step);
+/* An element step as an op, with operands that are still to be said. */
+struct mdf_lowered_op draft_op_of(const struct mdf_nest_step *step);
 /* The axes of an operand's dimensions, which are aligned with the result's at the right; false: they do not broadcast. */
 bool draft_align(const struct mdf_value *operand, const struct mdf_value *result, const uint8_t *axes, uint8_t *aligned);
 
