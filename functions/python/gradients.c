@@ -760,7 +760,7 @@ const struct mdf_operator mdf_operators_python_gradients[] = {
     MDF_FUNCTION("gradient.take", run_take, 0, "a numbers", .derivatives = MDF_DERIVATIVES({0, "gradient.send_back(dy, x1, x0)"}),
                  .move = MDF_MOVE(1, .zeros = true)),
     MDF_FUNCTION("gradient.sum_to", run_sum_to, 0, "g like",
-                 .derivatives = MDF_DERIVATIVES({0, "dy + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL}),
+                 .derivatives = MDF_DERIVATIVES({0, "gradient.sum_to(dy, x1) + numpy.zeros_like(x0)"}, {MDF_DERIVATIVE_ANY, NULL}),
                  .fold = &sum_to_fit, .by_form = SECOND),
     MDF_FUNCTION("gradient.spread", run_spread, 0, "g a axes= none_is_all=", .move = MDF_MOVE(1), .by_form = SECOND,
                  .derivatives = MDF_DERIVATIVES({0, "gradient.sum_to(dy, gradient.kept(x1, x2, x3 if x3 is not None else True))"},

@@ -624,3 +624,15 @@ def test_a_state_that_the_result_does_not_hang_on_hands_nothing_back(depth):
     np.testing.assert_allclose(by["n.x"], wanted, rtol=1e-7)
     _, along = mdf_c.jvp(model, result, ["n.x"], steps=steps)({"n.x": 1.0})
     np.testing.assert_allclose(along, wanted, rtol=1e-7)
+
+
+@pytest.mark.parametrize("text", ["numpy.array(x, dtype=int)", "numpy.asarray(x, dtype=int)", "x.astype(int)", "numpy.full(2, x[0], dtype=int)", "numpy.cumsum(x, dtype=int)", "INT64", "BOOL"])
+def test_what_is_made_whole_changes_with_nothing_forward_either(text):
+    """Steps have the derivative 0, in both directions: forward, the tangent passed through what had been made whole."""
+    cast = {"function": "onnx::Cast", "args": {"input": "x", "to": {"INT64": 7, "BOOL": 9}[text]}} if text.isupper() else {"value": text}
+    node = {"parameters": {"x": {"value": [1.3, 2.2]}, "w": cast, "y": {"value": "w * 2.5"}}, "output_ports": {"y": {"value": "y"}}}
+    model = model_of(node)
+    _, by = mdf_c.value_and_grad(model, "y", ["n.x"])
+    np.testing.assert_array_equal(by["n.x"], [0.0, 0.0])
+    _, along = mdf_c.jvp(model, "y", ["n.x"])({"n.x": [1.0, 1.0]})
+    np.testing.assert_array_equal(along, [0.0, 0.0])

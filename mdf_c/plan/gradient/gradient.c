@@ -5,6 +5,7 @@
  * instructions between are found going backward from y, run again where an operand is put in that is not the value itself, and
  * gone through backward once more: each hands the gradient of its result to its inputs, by the rules of
  * functions/kernel/derivatives.h (reverse accumulation). Source: ONNX ai.onnx.preview.training Gradient, version 1. */
+#include "functions/kernel/setting.h"
 #include "functions/onnx_preview/gradient_operator.h"
 #include "mdf_c/code/operands.h"
 #include "mdf_c/dialect/set_parameters.h"
@@ -316,6 +317,19 @@ static bool yields_whole(const struct mdf_operator *row)
     return types != 0 && (types & real_types) == 0;
 }
 
+/* Whether an attribute says that a call yields no real numbers (Cast to int64). */
+static bool is_made_whole(const struct mdf_code_call *call)
+{
+    bool is_whole = false;
+
+    for (const struct mdf_setting *setting = call->operator->settings; setting != NULL && setting->name != NULL; setting++) {
+        const mdf_dtype *dtype = mdf_setting_field_of_type(call->operator, call->settings, setting->name, MDF_SETTING_DTYPE);
+
+        is_whole = is_whole || (dtype != NULL && *dtype != MDF_DTYPE_NONE && mdf_dtype_kind(*dtype) != 'f');
+    }
+    return is_whole;
+}
+
 /* Whether the result of an instruction changes smoothly with an active input. */
 static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *instruction)
 {
@@ -327,7 +341,7 @@ static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *i
     call = gradient_call(gradient, instruction);
     for (size_t i = 0; i < call->n_inputs && !yields_whole(call->operator); i++) {
         const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->settings, i);
-        bool is_flat = gradient_is_whole(call, i) || (rule != NULL && rule->expression == NULL);
+        bool is_flat = gradient_is_whole(call, i) || (rule != NULL && (rule->expression == NULL || is_made_whole(call)));
 
         if (call->inputs[i] != MDF_NO_OPERAND && is_active(gradient, call->inputs[i]) && !is_flat) {
             return true;
