@@ -296,8 +296,10 @@ struct mdf_lowered_op *lowering_insert_ops(struct lowering *lowering, struct mdf
         lowering_out_of_memory(lowering);
         return NULL;
     }
-    memcpy(ops, region->ops, at * sizeof *ops);
-    memcpy(ops + at + n, region->ops + at, (region->n_ops - at) * sizeof *ops);
+    if (region->n_ops > 0) {
+        memcpy(ops, region->ops, at * sizeof *ops);
+        memcpy(ops + at + n, region->ops + at, (region->n_ops - at) * sizeof *ops);
+    }
     region->ops = ops;
     region->n_ops += n;
     return ops + at;
