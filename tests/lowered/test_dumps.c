@@ -357,7 +357,9 @@ Test(dumps, elements_are_put_in_blocks)
     const char *text = dump_whole("tests/data/dumps/blocks.yaml -n 4");
     size_t i;
 
-    cr_expect(strstr(text, "nest over 8") != NULL && strstr(text, "by 1 of 33, in place") != NULL, "%s", text);
+    cr_expect((strstr(text, "nest over 8") != NULL && strstr(text, "by 1 of 33, in place") != NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64),
+              "%s", text);
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[128];
 
@@ -546,7 +548,7 @@ Test(dumps, routines_in_loops)
          {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine DFT(", "routine STFT("},
          true}, /* OneHot, ArgMax and ArgMin are nests */
         {"tests/data/compile/scattered.yaml", {"int64[8] = routine ScatterElements("}, false},
-        {"tests/data/dumps/nearest.yaml", {"routine ScatterND(", "int32[1,48] = routine MatMulInteger("}, false},
+        {"tests/data/dumps/nearest.yaml", {"routine ScatterND("}, false},
         {"tests/data/compile/quantised_loops.yaml",
          {"routine QuantizeLinear(", "routine MatMulInteger(", "routine DequantizeLinear(", "routine DynamicQuantizeLinear(",
           "routine QLinearMatMul(", "routine ConvInteger(", "routine QLinearConv("},
