@@ -114,11 +114,7 @@ static size_t count_calls(const struct mdf_lowered_region *region)
  */
 static bool stays(const struct lowering *lowering, const struct mdf_lowered_loop *loop, mdf_lowered_id id, size_t depth)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states && loop->states[i].parameter != id; i++) {
-    }
-    return i == loop->n_states && lowering->facts[id].depth < depth;
+    return !mdf_lowered_is_state(loop, id) && lowering->facts[id].depth < depth;
 }
 
 static bool add_products(struct lowering *lowering, struct mdf_lowered_loop *loop, const struct mdf_lowered_region *region,

@@ -148,6 +148,25 @@ mdf_lowered_id lowering_add_like(struct lowering *lowering, enum mdf_lowered_pla
     return id;
 }
 
+mdf_lowered_id lowering_add_row(struct lowering *lowering, mdf_dtype dtype, int64_t n)
+{
+    struct mdf_value example = {0};
+    void *elements = mdf_value_make_tensor(lowering->memory, &example, dtype, 1, &n);
+    mdf_lowered_id id;
+
+    if (elements == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    memset(elements, 0, (size_t)n * mdf_dtype_size(dtype));
+    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &example);
+    mdf_value_clear(lowering->memory, &example);
+    if (id != MDF_LOWERED_NONE) {
+        lowering->facts[id].is_nested = true;
+    }
+    return id;
+}
+
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example)
 {
     mdf_lowered_id id = new_value(lowering, MDF_LOWERED_PARAMETER);

@@ -167,6 +167,8 @@ mdf_lowered_id lowering_add_value(struct lowering *lowering, enum mdf_lowered_pl
 mdf_lowered_id lowering_add_scalar(struct lowering *lowering, enum mdf_lowered_place place, mdf_dtype dtype, size_t depth);
 /* A value with the example of another one, at a depth; NONE on failure. */
 mdf_lowered_id lowering_add_like(struct lowering *lowering, enum mdf_lowered_place place, mdf_lowered_id like, size_t depth);
+/* An array that a nest makes, of n elements, with zeros as its example; NONE: memory ran out. */
+mdf_lowered_id lowering_add_row(struct lowering *lowering, mdf_dtype dtype, int64_t n);
 /* A value of any kind that no op makes or reads; NONE: memory ran out. */
 mdf_lowered_id lowering_add_placeholder(struct lowering *lowering, const struct mdf_value *example);
 /* A constant, whose elements are shared, or copied where the value would not last (`keeps` false). */

@@ -4,15 +4,6 @@
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 
-bool mdf_lowered_is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_states && loop->states[i].parameter != id; i++) {
-    }
-    return i < loop->n_states;
-}
-
 /* The op of the body that makes a value; NULL: none does. */
 static const struct mdf_lowered_op *maker_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {

@@ -8,7 +8,4 @@
  * something else, by a condition that is made of a state by way of a function that takes long. By a jump, what goes on from the
  * state does not wait for the function, if a processor foresees it now and then. `loop` may be NULL. */
 bool mdf_lowered_is_accepted_late(const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op);
-/* Whether a value is a state as the body finds it. */
-bool mdf_lowered_is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id);
-
 #endif

@@ -262,18 +262,6 @@ static bool may_be_direct(const struct mdf_lowered *lowered, const struct mdf_lo
            !(may_grow(loop) && mdf_lowered_is_next(loop, item));
 }
 
-const struct mdf_lowered_state *mdf_lowered_state_of(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
-        if (loop->states[i].parameter == parameter) {
-            return &loop->states[i];
-        }
-    }
-    return NULL;
-}
-
 const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_loop *loop, const struct mdf_lowered_stack *stack)
 {
     return stack->is_direct ? mdf_lowered_state_of(loop, stack->item) : NULL;
@@ -400,14 +388,11 @@ static struct mdf_lowered_state *find_left(const struct mdf_lowered *lowered, co
                                            mdf_lowered_id id)
 {
     const struct mdf_lowered_loop *inner = region->ops[at].of.loop;
-    size_t i;
+    const struct mdf_lowered_state *state = mdf_lowered_state_of(inner, id);
 
-    for (i = 0; i < inner->n_states && inner->states[i].parameter != id; i++) {
-    }
-    return i < inner->n_states && inner->n_lanes == 0 && inner->n_padded == 0 && inner->concurrent == NULL &&
-                   is_left_to(region, inner->states[i].initial, at) &&
-                   storage_of(lowered, inner, &inner->states[i]) == MDF_LOWERED_IN_PLACE
-               ? &inner->states[i]
+    return state != NULL && inner->n_lanes == 0 && inner->n_padded == 0 && inner->concurrent == NULL &&
+                   is_left_to(region, state->initial, at) && storage_of(lowered, inner, state) == MDF_LOWERED_IN_PLACE
+               ? &inner->states[state - inner->states]
                : NULL;
 }
 

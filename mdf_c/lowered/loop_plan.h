@@ -8,8 +8,7 @@
 /* Sets `storage` of all states, `is_direct` of all stacks, and `is_in_place` of values. */
 void mdf_lowered_plan_loops(struct mdf_lowered *lowered);
 
-/* The state that has a parameter; NULL: there is none. Whether another state takes it over. */
-const struct mdf_lowered_state *mdf_lowered_state_of(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter);
+/* Whether another state takes over the one that has a parameter. */
 bool mdf_lowered_is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter);
 
 /* The state that a direct stack holds: its items are what the runs find in `parameter`, `next` is written as the item behind, for

@@ -305,6 +305,40 @@ bool mdf_lowered_is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
     return i < loop->n_states;
 }
 
+const struct mdf_lowered_state *mdf_lowered_state_of(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
+{
+    size_t i;
+
+    for (i = 0; i < loop->n_states; i++) {
+        if (loop->states[i].parameter == parameter) {
+            return &loop->states[i];
+        }
+    }
+    return NULL;
+}
+
+bool mdf_lowered_is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
+{
+    return mdf_lowered_state_of(loop, id) != NULL;
+}
+
+const struct mdf_lowered_op *mdf_lowered_op_of(const struct mdf_lowered_region *region, mdf_lowered_id out)
+{
+    const struct mdf_lowered_op *found = NULL;
+    const struct mdf_lowered_region *inner;
+    size_t i, k;
+
+    for (i = 0; found == NULL && i < region->n_ops; i++) {
+        if (region->ops[i].out == out && out != MDF_LOWERED_NONE) {
+            return &region->ops[i];
+        }
+        for (k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+            found = mdf_lowered_op_of(inner, out);
+        }
+    }
+    return found;
+}
+
 bool mdf_lowered_may_bail_out(unsigned code)
 {
     static const bool may[] = {

@@ -45,6 +45,11 @@ size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lower
 size_t mdf_lowered_find_op(const struct mdf_lowered_region *region, mdf_lowered_id id);
 /* Whether a state of the loop is next that value. */
 bool mdf_lowered_is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id);
+/* The state that has a parameter; NULL: there is none. Whether there is one. */
+const struct mdf_lowered_state *mdf_lowered_state_of(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter);
+bool mdf_lowered_is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id);
+/* The op whose result is a value, in a region or in those within it; NULL: none has that result alone. */
+const struct mdf_lowered_op *mdf_lowered_op_of(const struct mdf_lowered_region *region, mdf_lowered_id out);
 
 /* Region number `i` inside an op, of an IF first the one that runs where the condition holds; NULL past the last. */
 const struct mdf_lowered_region *mdf_lowered_inner(const struct mdf_lowered_op *op, size_t i);

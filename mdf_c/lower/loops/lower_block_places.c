@@ -7,23 +7,6 @@
 
 /* ------------------------------------------------------------------ places */
 
-static const struct mdf_lowered_op *find_op(const struct mdf_lowered_region *region, mdf_lowered_id out)
-{
-    const struct mdf_lowered_op *found = NULL;
-    const struct mdf_lowered_region *inner;
-    size_t i, k;
-
-    for (i = 0; found == NULL && i < region->n_ops; i++) {
-        if (region->ops[i].out == out && out != MDF_LOWERED_NONE) {
-            return &region->ops[i];
-        }
-        for (k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
-            found = find_op(inner, out);
-        }
-    }
-    return found;
-}
-
 static bool is_small(int64_t number)
 {
     return number > -BLOCKS_LARGEST_FACTOR && number < BLOCKS_LARGEST_FACTOR;
@@ -34,7 +17,6 @@ struct place block_constant_place(int64_t constant)
     return (struct place){.is_known = is_small(constant), .constant = constant, .most = constant < 0 ? -1 : constant};
 }
 
-/* a + b * factor. */
 struct place block_add_places(struct place a, const struct place *b, int64_t factor)
 {
     size_t i, k;
@@ -88,7 +70,6 @@ static struct place combine_places(enum mdf_lowered_code code, const struct plac
     return (struct place){.is_known = false};
 }
 
-/* The array of which each run has an element as `id`; NULL: there is none. */
 const struct mdf_lowered_rows *block_find_row(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     size_t i;
@@ -103,9 +84,7 @@ bool block_is_from_outside(const struct blocks *blocks, mdf_lowered_id id)
     const struct mdf_lowered_loop *loop = blocks->loop;
     size_t i;
 
-    for (i = 0; i < loop->n_states && loop->states[i].parameter != id; i++) {
-    }
-    if (i < loop->n_states || id == loop->number || id == loop->is_going_on || block_find_row(loop, id) != NULL) {
+    if (mdf_lowered_is_state(loop, id) || id == loop->number || id == loop->is_going_on || block_find_row(loop, id) != NULL) {
         return false;
     }
     for (i = 0; i < loop->body.n_ops; i++) {
@@ -138,7 +117,7 @@ struct place block_place_of(const struct blocks *blocks, mdf_lowered_id id, unsi
         return block_constant_place(place.constant);
     }
     place.is_known = false;
-    op = find_op(is_outer ? &lowered->region : &blocks->loop->body, id);
+    op = mdf_lowered_op_of(is_outer ? &lowered->region : &blocks->loop->body, id);
     if (op != NULL && op->dtype == MDF_DTYPE_INT64 && op->code == MDF_LOWERED_COPY) {
         place = block_place_of(blocks, op->in[0], n_left - 1);
     } else if (op != NULL && op->dtype == MDF_DTYPE_INT64 && op->code <= MDF_LOWERED_MULTIPLY) {
@@ -178,7 +157,6 @@ void block_add_test(struct blocks *blocks, struct place *place, int64_t limit)
     }
 }
 
-/* Of a register of a nest of one point: notes what has to be tested of it. */
 struct place block_place_of_register(struct blocks *blocks, const struct mdf_lowered_nest *nest, uint8_t number)
 {
     const struct mdf_nest_step *step = &nest->steps[number];
@@ -236,7 +214,6 @@ static bool find_range(const struct blocks *blocks, const struct place *place, s
 
 /* ------------------------------------------------------------------ ops on whole numbers */
 
-/* At the end of a region (SIZE_MAX), or in front of op number *at, which moves. */
 mdf_lowered_id block_add_op(struct blocks *blocks, struct mdf_lowered_region *region, size_t *at, size_t depth,
                             struct mdf_lowered_op op, mdf_dtype result)
 {
@@ -262,7 +239,6 @@ mdf_lowered_id block_number(const struct blocks *blocks, int64_t constant)
     return lowering_add_wholes(blocks->lowering, &constant, 1, 0);
 }
 
-/* In front of the loop, of two whole numbers, or of two truths. */
 mdf_lowered_id block_before(struct blocks *blocks, enum mdf_lowered_code code, mdf_lowered_id a, mdf_lowered_id b)
 {
     bool is_compared = code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
@@ -273,7 +249,6 @@ mdf_lowered_id block_before(struct blocks *blocks, enum mdf_lowered_code code, m
     return block_add_op(blocks, blocks->region, blocks->at, blocks->depth, op, is_compared ? MDF_DTYPE_BOOL : operand);
 }
 
-/* What a place is in the first run, and `more`. */
 mdf_lowered_id block_first_place(struct blocks *blocks, const struct place *place, int64_t more)
 {
     mdf_lowered_id sum = MDF_LOWERED_NONE;
@@ -314,7 +289,6 @@ static mdf_lowered_id last_place(struct blocks *blocks, const struct place *plac
     return block_before(blocks, place->factor == -1 ? MDF_LOWERED_SUBTRACT : MDF_LOWERED_ADD, first, runs);
 }
 
-/* All runs find the place from 0 to below the limit. False: it is known that they do not. */
 bool block_require_within(struct blocks *blocks, size_t i)
 {
     const struct test *test = &blocks->tests[i];
@@ -341,7 +315,6 @@ bool block_require_within(struct blocks *blocks, size_t i)
     return true;
 }
 
-/* No run loads what one less than a block of runs before it has put. False: it is known that some do, or it is not asked. */
 bool block_require_apart(struct blocks *blocks, const struct place *load, const struct place *put)
 {
     struct place ahead = put->factor > 0 ? block_add_places(*load, put, -1) : block_add_places(*put, load, -1);
@@ -349,13 +322,10 @@ bool block_require_apart(struct blocks *blocks, const struct place *load, const 
     bool is_known;
     mdf_lowered_id first;
 
-    if (!ahead.is_known) {
+    if (!ahead.is_known || load->factor != put->factor) {
         return false;
     }
     is_known = find_range(blocks, &ahead, &range);
-    if (load->factor != put->factor) {
-        return false;
-    }
     if (is_known && (range.low >= 0 || range.high <= -blocks->size)) {
         return true;
     }

@@ -306,27 +306,6 @@ static bool find_put_place(struct blocks *blocks, const struct mdf_lowered_op *o
     return place->factor == 1 || place->factor == -1;
 }
 
-/* An array for a block of numbers; NONE: memory ran out. */
-static mdf_lowered_id add_row(struct lowering *lowering, mdf_dtype dtype, int64_t n, size_t depth)
-{
-    struct mdf_value form = {0};
-    void *elements = mdf_value_make_tensor(lowering->memory, &form, dtype, 1, &n);
-    mdf_lowered_id id;
-
-    if (elements == NULL) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
-    memset(elements, 0, (size_t)n * mdf_dtype_size(dtype));
-    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form);
-    mdf_value_clear(lowering->memory, &form);
-    if (id != MDF_LOWERED_NONE) {
-        lowering->facts[id].depth = depth;
-        lowering->facts[id].is_nested = true;
-    }
-    return id;
-}
-
 /* The numbers that a block puts into a state are stored as a row, which is put where the block begins. */
 static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op *from, struct mdf_lowered_op *op)
 {
@@ -341,7 +320,7 @@ static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op
     if (!find_put_place(blocks, from, &place) || place.factor != blocks->way || !find_register(blocks, from->in[1], &found)) {
         return false;
     }
-    view.id = add_row(lowering, dtype, blocks->size, blocks->depth + 1);
+    view.id = lowering_add_row(lowering, dtype, blocks->size);
     *op = *from;
     op->of.put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *op->of.put);
     state->next = lowering_add_like(lowering, MDF_LOWERED_RESULT, from->out, blocks->depth + 1);
@@ -352,6 +331,7 @@ static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op
     if (view.id == MDF_LOWERED_NONE || op->of.put == NULL || state->next == MDF_LOWERED_NONE || op->in[2] == MDF_LOWERED_NONE) {
         return false;
     }
+    lowering->facts[view.id].depth = blocks->depth + 1;
     *op->of.put = (struct mdf_lowered_put){
         .n_indices = 1,
         .steps = {1},

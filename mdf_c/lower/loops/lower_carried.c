@@ -42,21 +42,6 @@ static const struct mdf_lowered_op *find_op(const struct mdf_lowered_region *reg
     return i < region->n_ops && out != MDF_LOWERED_NONE ? &region->ops[i] : NULL;
 }
 
-/* The same in all regions, for a value of the outside. */
-static const struct mdf_lowered_op *find_outer_op(const struct mdf_lowered_region *region, mdf_lowered_id out)
-{
-    const struct mdf_lowered_op *found = find_op(region, out);
-    const struct mdf_lowered_region *inner;
-    size_t i, k;
-
-    for (i = 0; found == NULL && i < region->n_ops; i++) {
-        for (k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
-            found = find_outer_op(inner, out);
-        }
-    }
-    return found;
-}
-
 static bool is_from_outside(const struct carrying *carrying, mdf_lowered_id id)
 {
     const struct fact *facts = carrying->lowering->facts;
@@ -129,7 +114,7 @@ static struct place place_of(const struct carrying *carrying, const struct mdf_l
 /* What comes from outside is followed there, and stands for itself where nothing more is known of it. */
 static struct place find_outer_place(const struct carrying *carrying, mdf_lowered_id id, size_t depth)
 {
-    struct place place = place_of(carrying, find_outer_op(&carrying->lowering->lowered->region, id), depth);
+    struct place place = place_of(carrying, mdf_lowered_op_of(&carrying->lowering->lowered->region, id), depth);
 
     return place.is_known ? place : (struct place){.is_known = true, .base = id, .base_factor = 1};
 }

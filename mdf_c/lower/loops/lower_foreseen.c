@@ -49,15 +49,6 @@ static bool is_comparison(unsigned code)
     return code >= MDF_LOWERED_EQUAL && code <= MDF_LOWERED_GREATER_EQUAL;
 }
 
-static bool is_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < loop->n_states && loop->states[i].parameter != id; i++) {
-    }
-    return i < loop->n_states;
-}
-
 /* Whether a value is made by several ops of the region. */
 static bool is_work(const struct foreseen *foreseen, mdf_lowered_id id)
 {
@@ -97,9 +88,9 @@ static bool begins_anew(const struct foreseen *foreseen, const struct mdf_lowere
 static bool keeps(const struct foreseen *foreseen, const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op,
                   const struct mdf_lowered_op *test)
 {
-    return is_state(loop, op->in[1]) != is_state(loop, op->in[2]) && is_state(loop, test->in[0]) &&
+    return mdf_lowered_is_state(loop, op->in[1]) != mdf_lowered_is_state(loop, op->in[2]) && mdf_lowered_is_state(loop, test->in[0]) &&
            is_constant(foreseen, test->in[1]) && test->in[0] != op->in[1] && test->in[0] != op->in[2] &&
-           is_work(foreseen, op->in[is_state(loop, op->in[1]) ? 2 : 1]);
+           is_work(foreseen, op->in[mdf_lowered_is_state(loop, op->in[1]) ? 2 : 1]);
 }
 
 /* Whether a truth is a comparison of two values, or holds only where one does. */

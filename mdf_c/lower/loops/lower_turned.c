@@ -153,26 +153,6 @@ static bool is_same(const struct turned *turned, const struct mdf_lowered_nest *
     return axis == MDF_NEST_MOST_AXES && turned->from.id == view->id && turned->from.first == view->first;
 }
 
-/* The value that has the array laid out. */
-static mdf_lowered_id add_value(struct lowering *lowering, mdf_dtype dtype, int64_t n)
-{
-    struct mdf_value form = {0};
-    void *elements = mdf_value_make_tensor(lowering->memory, &form, dtype, 1, &n);
-    mdf_lowered_id id = MDF_LOWERED_NONE;
-
-    if (elements == NULL) {
-        lowering_out_of_memory(lowering);
-        return id;
-    }
-    memset(elements, 0, (size_t)n * mdf_dtype_size(dtype));
-    id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form);
-    mdf_value_clear(lowering->memory, &form);
-    if (id != MDF_LOWERED_NONE) {
-        lowering->facts[id].is_nested = true;
-    }
-    return id;
-}
-
 /* Lays an array out for a load: its axes in their order, but the one that vectors go along last. NULL: it is not done. */
 static struct turned *add_turned(struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
                                  size_t lanes)
@@ -203,7 +183,7 @@ static struct turned *add_turned(struct turning *turning, const struct mdf_lower
     for (i = 0; i < rank; i++) {
         axes[i] = draft_axis(draft, (int64_t)nest->extents[order[i]]);
     }
-    turned->to.id = add_value(lowering, (mdf_dtype)step->dtype, n);
+    turned->to.id = lowering_add_row(lowering, (mdf_dtype)step->dtype, n);
     if (turned->to.id == MDF_LOWERED_NONE) {
         return NULL;
     }

@@ -353,17 +353,10 @@ static const struct mdf_nest_view *find_stored(const struct lowering *lowering, 
 static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t number, struct mdf_nest_view *view)
 {
     const struct mdf_nest_step *step = &nest->steps[number];
-    struct mdf_value form = {0};
     int64_t n = (int64_t)mdf_nest_count(nest, 0, step->level);
-    void *elements = mdf_value_make_tensor(lowering->memory, &form, (mdf_dtype)step->dtype, 1, &n);
     size_t axis, i;
 
-    if (elements == NULL) {
-        return lowering_out_of_memory(lowering);
-    }
-    memset(elements, 0, (size_t)n * mdf_dtype_size((mdf_dtype)step->dtype));
-    *view = (struct mdf_nest_view){.id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form), .at = MDF_NEST_NONE};
-    mdf_value_clear(lowering->memory, &form);
+    *view = (struct mdf_nest_view){.id = lowering_add_row(lowering, (mdf_dtype)step->dtype, n), .at = MDF_NEST_NONE};
     if (view->id == MDF_LOWERED_NONE) {
         return false;
     }
@@ -374,7 +367,6 @@ static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *
     }
     lowering->facts[view->id].depth = lowering->facts[nest->steps[i].view.id].depth;
     lowering->facts[view->id].region = lowering->facts[nest->steps[i].view.id].region;
-    lowering->facts[view->id].is_nested = true;
     return true;
 }
 

@@ -77,7 +77,6 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
     const int64_t stride = 1;
     struct nest_draft *draft;
     uint8_t axis, truth;
-    void *elements;
     size_t i;
 
     if (lowering_is_constant(lowering, id)) {
@@ -87,12 +86,7 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
         mdf_value_clear(lowering->memory, &form);
         return wide;
     }
-    elements = mdf_value_make_tensor(lowering->memory, &form, MDF_DTYPE_INT32, 1, &n);
-    if (elements != NULL) {
-        memset(elements, 0, (size_t)n * sizeof(int32_t));
-        wide = wides.id = lowering_add_value(lowering, MDF_LOWERED_RESULT, &form);
-    }
-    mdf_value_clear(lowering->memory, &form);
+    wide = wides.id = lowering_add_row(lowering, MDF_DTYPE_INT32, n);
     draft = wide == MDF_LOWERED_NONE ? NULL : draft_new(lowering);
     if (draft == NULL) {
         return MDF_LOWERED_NONE;
@@ -108,7 +102,6 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
     }
     lowering->facts[wide].depth = lowering->facts[nest->steps[i].view.id].depth;
     lowering->facts[wide].region = lowering->facts[nest->steps[i].view.id].region;
-    lowering->facts[wide].is_nested = true;
     return wide;
 }
 
