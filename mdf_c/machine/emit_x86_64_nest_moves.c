@@ -182,6 +182,39 @@ static unsigned move_code(size_t n_bytes, bool stores)
     }
 }
 
+/* At most 16 bytes of a row, `at` bytes on from where it begins. */
+static void move_piece(struct nest_code *code, struct machine_operand row, int32_t at, size_t n_bytes, uint8_t number,
+                       bool stores)
+{
+    struct assembler *assembler = nest_assembler(code);
+    size_t first = n_bytes == 12 ? 8 : n_bytes;
+
+    row.displacement += at;
+    assemble_vector(assembler, move_code(first, stores), 16, number, 0, row);
+    row.displacement += 8;
+    if (first < n_bytes && stores) {
+        assemble_vector_with_number(assembler, VECTOR_EXTRACT_4, 16, number, 0, row, 2);
+    } else if (first < n_bytes) {
+        assemble_vector_with_number(assembler, VECTOR_INSERT_4, 16, number, number, row, 2);
+    }
+}
+
+/* A row of fewer than 32 bytes, as pieces that there are instructions for: a load waits until all that was stored by a mask is in
+ * the cache, and may have what was stored without one earlier. */
+static void move_pieces(struct nest_code *code, struct machine_operand row, size_t n_bytes, uint8_t number, bool stores)
+{
+    struct assembler *assembler = nest_assembler(code);
+
+    move_piece(code, row, 0, n_bytes > 16 ? 16 : n_bytes, number, stores);
+    if (n_bytes > 16 && stores) {
+        assemble_vector_with_number(assembler, VECTOR_UPPER_HALF, 32, number, 0, in_register(SCRATCH_REAL), 1);
+        move_piece(code, row, 16, n_bytes - 16, SCRATCH_REAL, stores);
+    } else if (n_bytes > 16) {
+        move_piece(code, row, 16, n_bytes - 16, SCRATCH_REAL, stores);
+        assemble_vector_with_number(assembler, VECTOR_INSERT_HALF, 32, number, number, in_register(SCRATCH_REAL), 1);
+    }
+}
+
 /* ------------------------------------------------------------------ loads */
 
 /* Bytes 0 and 1, the lowest of a register or in memory, become masks. */
@@ -536,6 +569,8 @@ static void load_row(struct nest_code *code, const struct nest_node *node, uint8
     } else if (move_code(n_bytes, false) != 0) {
         assemble_vector(assembler, move_code(n_bytes, false), n_bytes >= 32 ? (unsigned)n_bytes : 16, number, 0,
                         with_index(operand_at(code, &node->place, 0), has_index));
+    } else if (n_bytes > 0) {
+        move_pieces(code, with_index(operand_at(code, &node->place, 0), has_index), n_bytes, number, false);
     } else {
         nest_load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
         assemble_vector(assembler, size == 4 ? VECTOR_LOAD_MASKED_4 : VECTOR_LOAD_MASKED_8, nest_vector_size(code, node->dtype),
@@ -796,6 +831,10 @@ void nest_store(struct nest_code *code, const struct nest_node *node, uint8_t nu
     if (node->place.kind == PLACE_LANES || move_code(n_bytes, true) == 0) {
         if (node->place.kind == PLACE_LANES || size < 4) {
             store_lanes(code, node, number);
+            return;
+        }
+        if (n_bytes > 0) {
+            move_pieces(code, operand_at(code, &node->place, 0), n_bytes, number, true);
             return;
         }
         nest_load_mask(code, node->active, (unsigned)size, SCRATCH_REAL);
