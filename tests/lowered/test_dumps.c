@@ -370,6 +370,15 @@ Test(dumps, elements_are_put_in_blocks)
     cr_expect(strstr(text, "side by side") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
 }
 
+/* No block is longer than the table into which it is put. */
+Test(dumps, short_tables_have_no_blocks)
+{
+    const char *text = dump_whole("tests/data/dumps/short_table.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/short_table.yaml", true);
+    cr_expect(strstr(text, ", in place\n") != NULL, "%s", text);
+}
+
 /* A state that is what another one was takes its buffer over, or looks where it did; of two that change places one is copied. */
 Test(dumps, states_that_take_over_others)
 {

@@ -18,10 +18,11 @@ import sequences
 import solving
 import successions
 import tables
+import walks
 
 _TURNS = (grammar, onnx_grammar, nests, chains, sequences, solving, outer_loops, successions, changing, changing_states, bits, ahead)
 FAMILIES = [module.make for module in _TURNS]
-_OTHERS = {"deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard, "either": either.make, "hard_numbers": hard_numbers.make, "places": places.make, "scheduled": scheduled.make, "tables": tables.make}  # take no turns of their own
+_OTHERS = {"deep_nests": deep_nests.make, "hard_nests": deep_nests.make_hard, "either": either.make, "hard_numbers": hard_numbers.make, "places": places.make, "scheduled": scheduled.make, "tables": tables.make, "walks": walks.make}  # take no turns of their own
 NAMED = {**{module.__name__: module.make for module in _TURNS}, **_OTHERS}
 _chosen = []
 

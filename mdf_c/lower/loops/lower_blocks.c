@@ -342,7 +342,8 @@ static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op
 
 /* ------------------------------------------------------------------ loops */
 
-/* Whether all that the body does is to load at known places, what may stand in a block, and puts, one for each state. */
+/* Whether all that the body does is to load at known places, what may stand in a block, and puts, one for each state, into which a
+ * block fits. */
 static bool is_plain(struct blocks *blocks)
 {
     const struct mdf_lowered_value *values = blocks->lowering->lowered->values;
@@ -374,7 +375,8 @@ static bool is_plain(struct blocks *blocks)
         }
     }
     for (i = 0; i < loop->n_states; i++) {
-        if (values[loop->states[i].parameter].is_scalar || find_put(blocks, &loop->states[i]) == NULL) {
+        if (values[loop->states[i].parameter].is_scalar || (int64_t)values[loop->states[i].parameter].form.length < blocks->size ||
+            find_put(blocks, &loop->states[i]) == NULL) {
             return false;
         }
     }
