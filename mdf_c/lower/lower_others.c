@@ -33,7 +33,7 @@ bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, con
         const struct mdf_value *limit = trial->ids[i] != MDF_LOWERED_NONE ? trial->effective[i] : NULL;
 
         if (limit != NULL && (limit->kind != MDF_KIND_TENSOR || limit->rank != 0 || limit->dtype != trial->results[0].dtype ||
-                              mdf_dtype_kind((mdf_dtype)limit->dtype) != 'f')) {
+                              limit->dtype == MDF_DTYPE_BOOL)) {
             return true;
         }
     }

@@ -53,6 +53,8 @@ class Scope:
         at = self.number("int64")
         if self.rng.random() < 0.97:
             at = self.call("Mod", [at, self.constant("int64", self.graph.program.length)], "int64")
+        if self.rng.random() < 0.1:
+            at = self.call("Clip", [at, self.constant("int64", self.rng.choice([0, 1, -2])), self.constant("int64", self.graph.program.length - 1)], "int64")
         return at
 
 
