@@ -1,6 +1,7 @@
-/* lower_shared.c - functions of elements that a region computes twice of the same values, as models do that a program has
- * written: the second one becomes a copy of the first, which what stands behind it reads in its place, and which nothing else
- * keeps (lower_unread.c). Not for C source, whose compilers see it. See lowering.h. */
+/* lower_shared.c - functions of elements that a region computes twice of the same values, and numbers that it looks up twice at
+ * the same place of an array, as models do that a program has written: the second one becomes a copy of the first, which what
+ * stands behind it reads in its place, and which nothing else keeps (lower_unread.c). Not for C source, whose compilers see it.
+ * See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
@@ -46,10 +47,44 @@ static bool are_same(const struct lowering *lowering, const struct mdf_lowered_o
     return i == a->n_in;
 }
 
-static bool may_be_shared(const struct lowering *lowering, const struct mdf_lowered_op *op)
+/* The one number that a nest of one point stores, with its last step; NONE: it is no such nest. */
+static mdf_lowered_id looked_up(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
-    return op->code < MDF_LOWERED_COPY && !lowering_is_either(lowering, op->out) &&
-           lowering->lowered->values[op->out].open_axes == 0;
+    const struct mdf_lowered_nest *nest = op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 ? op->of.nest : NULL;
+    size_t n_stores = 0, i;
+
+    for (i = 0; nest != NULL && i < nest->n_steps; i++) {
+        n_stores += nest->steps[i].kind == MDF_NEST_STORE;
+    }
+    return n_stores == 1 && nest->steps[nest->n_steps - 1].kind == MDF_NEST_STORE &&
+                   lowering->lowered->values[nest->steps[nest->n_steps - 1].view.id].is_scalar
+               ? nest->steps[nest->n_steps - 1].view.id
+               : MDF_LOWERED_NONE;
+}
+
+/* Whether two nests make the same number. */
+static bool look_up_same(const struct lowering *lowering, const struct mdf_lowered_op *a, const struct mdf_lowered_op *b)
+{
+    mdf_lowered_id first = looked_up(lowering, a), second = looked_up(lowering, b);
+    size_t i;
+
+    if (first == MDF_LOWERED_NONE || second == MDF_LOWERED_NONE || a->of.nest->n_steps != b->of.nest->n_steps ||
+        !mdf_value_has_form_of(&lowering->lowered->values[first].form, &lowering->lowered->values[second].form)) {
+        return false;
+    }
+    for (i = 0; i < a->of.nest->n_steps && lowering_is_same_step(lowering, &a->of.nest->steps[i], &b->of.nest->steps[i]); i++) {
+    }
+    return i == a->of.nest->n_steps;
+}
+
+/* What an op makes that may be what another one has made; NONE: it may not. */
+static mdf_lowered_id shared_result(const struct lowering *lowering, const struct mdf_lowered_op *op)
+{
+    mdf_lowered_id out = op->code < MDF_LOWERED_COPY ? op->out : looked_up(lowering, op);
+
+    return out != MDF_LOWERED_NONE && !lowering_is_either(lowering, out) && lowering->lowered->values[out].open_axes == 0
+               ? out
+               : MDF_LOWERED_NONE;
 }
 
 static void read_first(const struct sharing *sharing, mdf_lowered_id *id)
@@ -85,12 +120,15 @@ bool lowering_share_ops(struct lowering *lowering, struct region *region)
 
     for (i = 1; i < region->n_ops && !lowering->is_for_source; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
+        mdf_lowered_id out, first;
 
         if (sharing.firsts != NULL) {
             read_firsts(&sharing, op);
         }
-        for (k = i; may_be_shared(lowering, op) && k-- > 0 && i - k <= FARTHEST_SHARED;) {
-            if (!are_same(lowering, &region->ops[k], op)) {
+        out = shared_result(lowering, op);
+        for (k = i; out != MDF_LOWERED_NONE && k-- > 0 && i - k <= FARTHEST_SHARED;) {
+            if (op->code == MDF_LOWERED_NEST ? !look_up_same(lowering, &region->ops[k], op)
+                                             : !are_same(lowering, &region->ops[k], op)) {
                 continue;
             }
             if (sharing.firsts == NULL) {
@@ -100,13 +138,14 @@ bool lowering_share_ops(struct lowering *lowering, struct region *region)
                 }
                 memset(sharing.firsts, 0xff, n_values * sizeof *sharing.firsts); /* NONE */
             }
-            sharing.firsts[op->out] = region->ops[k].out;
-            lowering->facts[op->out].is_copied = !lowering->lowered->values[op->out].is_scalar;
+            first = shared_result(lowering, &region->ops[k]);
+            sharing.firsts[out] = first;
+            lowering->facts[out].is_copied = !lowering->lowered->values[out].is_scalar;
             *op = (struct mdf_lowered_op){.code = MDF_LOWERED_COPY,
-                                          .dtype = (uint8_t)lowering->lowered->values[op->out].form.dtype,
+                                          .dtype = (uint8_t)lowering->lowered->values[out].form.dtype,
                                           .n_in = 1,
-                                          .in = {region->ops[k].out},
-                                          .out = op->out,
+                                          .in = {first},
+                                          .out = out,
                                           .origin = op->origin};
             break;
         }

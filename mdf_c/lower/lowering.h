@@ -9,6 +9,7 @@
 #include "mdf_c/lower/lower.h"
 #include "mdf_c/lower/refusal.h"
 
+struct mdf_nest_step;
 struct nest_draft;
 
 enum region_kind { REGION_WHOLE, REGION_BODY, REGION_BRANCH };
@@ -509,6 +510,8 @@ bool lowering_group_again(struct lowering *lowering);
 bool lowering_is_left_for_others(const struct mdf_lowering_request *request, mdf_operand slot);
 /* --- lower_passed_on.c: slots that branches only pass on to the next run, for which nobody looks, are no inputs any more. */
 bool lowering_drop_passed_on(struct lowering *lowering, struct scope *scope, struct mdf_lowered_region *region);
+/* --- nests/lower_open_nest.c: whether two steps at the same place of nests do the same, but for what they store into. */
+bool lowering_is_same_step(const struct lowering *lowering, const struct mdf_nest_step *a, const struct mdf_nest_step *b);
 /* --- lower_shared.c: what ops of a region compute twice is computed once, before they are grouped. */
 bool lowering_share_ops(struct lowering *lowering, struct region *region);
 /* --- lower_copies.c: nests and products read what copies of another shape are copies of; and so do ops on numbers. */

@@ -103,14 +103,17 @@ Test(nest_forms, convolutions_of_one_window)
     cr_expect(strstr(text, "= routine Conv") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
-/* What a model computes twice of the same values is computed once: numbers, arrays, what moves read of them too. */
+/* What a model computes twice of the same values is computed once: numbers, arrays, what moves read of them too; so is a number
+ * that it looks up twice. */
 Test(nest_forms, what_is_written_twice)
 {
     const char *text = dump_whole("tests/data/dumps/written_twice.yaml"), *sine = strstr(text, " = elements sin");
+    const char *found = strstr(text, "by 1 of 6");
     const char *cosine = strstr(text, " = elements cos");
 
     expect_same_ways("tests/data/dumps/written_twice.yaml", true);
     sine = sine != NULL ? sine : strstr(text, " = function");
     cr_expect(sine == NULL || strstr(sine + 1, "sin v") == NULL, "%s", text);
     cr_expect(cosine == NULL || strstr(cosine + 1, " = elements cos") == NULL, "%s", text);
+    cr_expect(found == NULL || strstr(found + 1, "by 1 of 6") == NULL, "%s", text);
 }

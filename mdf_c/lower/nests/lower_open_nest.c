@@ -409,7 +409,7 @@ static bool is_same_view(const struct lowering *lowering, const struct mdf_nest_
            memcmp(x->strides, y->strides, sizeof x->strides) == 0;
 }
 
-static bool is_same_step(const struct lowering *lowering, const struct mdf_nest_step *a, const struct mdf_nest_step *b)
+bool lowering_is_same_step(const struct lowering *lowering, const struct mdf_nest_step *a, const struct mdf_nest_step *b)
 {
     return a->kind == b->kind && a->level == b->level && a->dtype == b->dtype && a->n_in == b->n_in &&
            memcmp(a->in, b->in, a->n_in) == 0 && a->code == b->code && a->operand_dtype == b->operand_dtype &&
@@ -434,7 +434,7 @@ static bool find_open_axis(const struct lowering *lowering, struct mdf_lowered_n
             a->open_axis = (uint8_t)i;
         }
     }
-    for (i = 0; i < a->n_steps && is_same_step(lowering, &a->steps[i], &b->steps[i]); i++) {
+    for (i = 0; i < a->n_steps && lowering_is_same_step(lowering, &a->steps[i], &b->steps[i]); i++) {
     }
     return a->is_open && i == a->n_steps;
 }
