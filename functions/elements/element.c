@@ -34,7 +34,10 @@ unsigned mdf_element_kind(mdf_dtype dtype)
 {
     switch (mdf_dtype_kind(dtype)) {
     case 'f':
-        return dtype == MDF_DTYPE_FLOAT32 ? MDF_ELEMENTS_FLOAT32 : dtype == MDF_DTYPE_FLOAT64 ? MDF_ELEMENTS_FLOAT64 : 0;
+        return dtype == MDF_DTYPE_FLOAT32   ? MDF_ELEMENTS_FLOAT32
+               : dtype == MDF_DTYPE_FLOAT64 ? MDF_ELEMENTS_FLOAT64
+               : mdf_dtype_is_half(dtype)   ? MDF_ELEMENTS_HALVES
+                                            : 0;
     case 'i':
         return MDF_ELEMENTS_SIGNED;
     case 'u':

@@ -1,7 +1,8 @@
-/* lower_halves.c - for C source: calls on float16 and bfloat16, which C has no arithmetic for. Of a kernel that computes in
- * float32, or float64, and rounds once it is the call of the same operator on what its inputs are in that type, whose results are
- * rounded; the largest of bytes are found in float32 too. Elements that are only moved or chosen stay as they are; folds are
- * nests, which round totals (lower_nest.c). Each is taken where it gives the bits of the kernel on the examples. See trial.h. */
+/* lower_halves.c - calls on float16 and bfloat16, which neither C nor processors have arithmetic for. Of a kernel that computes
+ * in float32, or float64, and rounds once it is the call of the same operator on what its inputs are in that type, whose results
+ * are rounded: for C source of all that it has no function for, else of one function of elements. For C source the largest of
+ * bytes are found in float32 too. Elements that are only moved or chosen stay as they are; folds are nests, which round totals
+ * (lower_nest.c). Each is taken where it gives the bits of the kernel on the examples. See trial.h. */
 #include "functions/kernel/move.h"
 #include "mdf_c/lower/trial.h"
 
@@ -195,15 +196,23 @@ static bool works_in_wider(const struct trial *trial)
     return mdf_dtype_is_real(trial->trace.works_in) || (meets_wider(trial) && !has_half_results(trial));
 }
 
+/* Whether a nest does it: kernels of anything else are as fast. */
+static bool computes_elements(const struct trial *trial)
+{
+    return trial->trace.n_calls == 1 || is_cast(trial);
+}
+
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_operator *operator= trial->source->operator;
     bool is_choice = trial->trace.n_calls == 1 && trial->trace.operation->selects;
     bool is_elsewhere = is_choice || operator->fold != NULL ||(operator->move != NULL && !is_cast(trial));
 
-    return lowering->is_for_source &&
-           (is_unwritten_cast(lowering, trial) ||
-            (!is_elsewhere && (has_half_inputs(trial) || has_half_results(trial) || is_of_bytes(trial))));
+    if (!lowering->is_for_source) {
+        return !is_elsewhere && computes_elements(trial) && (has_half_inputs(trial) || has_half_results(trial));
+    }
+    return is_unwritten_cast(lowering, trial) ||
+           (!is_elsewhere && (has_half_inputs(trial) || has_half_results(trial) || is_of_bytes(trial)));
 }
 
 bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)

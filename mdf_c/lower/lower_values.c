@@ -420,12 +420,11 @@ mdf_dtype lowering_real_between(mdf_dtype from, mdf_dtype to)
                                                                                                 : MDF_DTYPE_NONE;
 }
 
-/* Whether one CAST does it. Of halves, which C source alone has, those to float32 do, and those from wider reals. */
-static bool casts_directly(const struct lowering *lowering, mdf_dtype from, mdf_dtype to)
+/* Whether one CAST does it. Of halves those to float32 do, and those from wider reals. */
+static bool casts_directly(mdf_dtype from, mdf_dtype to)
 {
     return (lowering_casts(from) && lowering_casts(to) && (!mdf_dtype_is_real(from) || lowering_cuts_to(to))) ||
-           (lowering->is_for_source &&
-            ((mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) || (mdf_dtype_is_half(to) && mdf_dtype_is_real(from))));
+           (mdf_dtype_is_half(from) && to == MDF_DTYPE_FLOAT32) || (mdf_dtype_is_half(to) && mdf_dtype_is_real(from));
 }
 
 /* Whether it is a constant of real numbers, which is converted here and now. */
@@ -439,8 +438,8 @@ bool lowering_can_cast(const struct lowering *lowering, mdf_lowered_id id, mdf_d
 {
     mdf_dtype from = (mdf_dtype)lowering_example(lowering, id)->dtype;
 
-    return from == dtype || converts_constant(lowering, id, dtype) || casts_directly(lowering, from, dtype) ||
-           (lowering->is_for_source && lowering_real_between(from, dtype) != MDF_DTYPE_NONE);
+    return from == dtype || converts_constant(lowering, id, dtype) || casts_directly(from, dtype) ||
+           lowering_real_between(from, dtype) != MDF_DTYPE_NONE;
 }
 
 mdf_lowered_id lowering_cast(struct lowering *lowering, mdf_lowered_id id, mdf_dtype dtype)
@@ -464,8 +463,8 @@ mdf_lowered_id lowering_cast_by(struct lowering *lowering, mdf_lowered_id id, md
         return id;
     }
     op.dtype = example->dtype;
-    if (!converts_constant(lowering, id, dtype) && !casts_directly(lowering, (mdf_dtype)example->dtype, dtype)) {
-        mdf_dtype between = lowering->is_for_source ? lowering_real_between((mdf_dtype)example->dtype, dtype) : MDF_DTYPE_NONE;
+    if (!converts_constant(lowering, id, dtype) && !casts_directly((mdf_dtype)example->dtype, dtype)) {
+        mdf_dtype between = lowering_real_between((mdf_dtype)example->dtype, dtype);
 
         if (between != MDF_DTYPE_NONE) {
             return lowering_cast_by(lowering, lowering_cast(lowering, id, between), dtype, operator);

@@ -89,7 +89,7 @@ bool lowering_find_draw(struct lowering *lowering, const struct trial *trial, st
 /* lower_call.c: the call of its kernel; ops for a call that has been tried. False: it failed. */
 bool lowering_add_call(struct lowering *lowering, struct scope *scope, const struct trial *trial);
 bool lowering_add_tried(struct lowering *lowering, struct scope *scope, struct trial *trial);
-/* lower_halves.c: whether a call for C source computes with float16 or bfloat16; *taken: it is one in float32, rounded. */
+/* lower_halves.c: whether a call computes with float16 or bfloat16; *taken: it is one in float32, rounded. */
 bool lowering_meets_halves(const struct lowering *lowering, const struct trial *trial);
 bool lowering_lower_halves(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken);
 /* Runs the kernel on what trial->effective points at, afresh. */

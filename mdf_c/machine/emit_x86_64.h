@@ -268,9 +268,10 @@ static inline bool machine_is_signed(unsigned dtype)
     return mdf_dtype_kind((mdf_dtype)dtype) == 'i';
 }
 
+/* Whole numbers of 1 or 2 bytes, and the bits of float16 and bfloat16, which lie as such without a sign. */
 static inline bool machine_is_short(unsigned dtype)
 {
-    return machine_is_whole(dtype) && mdf_dtype_size((mdf_dtype)dtype) < 4;
+    return (machine_is_whole(dtype) && mdf_dtype_size((mdf_dtype)dtype) < 4) || mdf_dtype_is_half((mdf_dtype)dtype);
 }
 
 /* Bytes of a lane that has numbers of a type, where the widest type of all has `width`. */

@@ -82,7 +82,7 @@ static bool covers(struct nest_code *code)
 
 bool emission_has_vectors(unsigned dtype)
 {
-    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_BOOL || machine_is_whole(dtype);
+    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_BOOL || machine_is_whole(dtype) || mdf_dtype_is_half((mdf_dtype)dtype);
 }
 
 /* ------------------------------------------------------------------ shapes */

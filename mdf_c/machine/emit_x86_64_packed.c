@@ -6,6 +6,11 @@
 
 static bool covers_cast(unsigned from, unsigned to)
 {
+    bool is_of_half = mdf_dtype_is_half((mdf_dtype)from), is_to_half = mdf_dtype_is_half((mdf_dtype)to);
+
+    if (is_of_half || is_to_half) {
+        return (is_of_half && to == MDF_DTYPE_FLOAT32) || (is_to_half && from == MDF_DTYPE_FLOAT32);
+    }
     if (mdf_dtype_is_real(from)) {
         return mdf_dtype_is_real(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 ||
                ((to == MDF_DTYPE_INT64 || to == MDF_DTYPE_UINT64) && mdf_has_avx512());
@@ -315,6 +320,48 @@ static void cast_to_mask(struct packed *packed)
     packed_finish_mask(packed, width, !mdf_dtype_is_real(packed->dtype));
 }
 
+/* float16 and bfloat16 lie in lanes of 4 bytes, with zeros above. Those of float16 are converted side by side. */
+static void cast_half(struct packed *packed)
+{
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, MDF_DTYPE_FLOAT32);
+    uint8_t first = packed->in[0], target = packed->out;
+
+    if (packed->dtype == MDF_DTYPE_BFLOAT16) { /* their bits are the upper ones */
+        assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_LEFT, target, in_register(first), 16);
+        return;
+    }
+    if (size == 64) {
+        assemble_vector(assembler, VECTOR_SHORTS_OF_INTS, 64, first, 0, in_register(SCRATCH_REAL));
+    } else {
+        packed_make_short(packed, packed->dtype, first);
+    }
+    assemble_vector(assembler, VECTOR_FLOATS_OF_HALVES, size, target, 0, in_register(SCRATCH_REAL));
+}
+
+static void cast_to_half(struct packed *packed)
+{
+    struct assembler *assembler = packed->assembler;
+    unsigned size = size_of(packed, MDF_DTYPE_FLOAT32);
+    uint8_t first = packed->in[0], target = packed->out;
+
+    if (packed->result == MDF_DTYPE_FLOAT16) {
+        assemble_vector_with_number(assembler, VECTOR_HALVES_OF_FLOATS, size, first, 0, in_register(SCRATCH_REAL), 0);
+        assemble_vector(assembler, VECTOR_FILL_SHORTS_TO_4, size, target, 0, in_register(SCRATCH_REAL));
+        return;
+    }
+    /* half of the last bit that stays, less one where that is 0, carries into it; NaN keeps its sign, and nothing else */
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_RIGHT, SCRATCH_REAL, in_register(first), 16);
+    assemble_vector(assembler, VECTOR_AND, size, SCRATCH_REAL, SCRATCH_REAL, constant_operand(assembler, 1, 4));
+    assemble_vector(assembler, VECTOR_ADD_INTS, size, SCRATCH_REAL, SCRATCH_REAL, constant_operand(assembler, 0x7FFF, 4));
+    assemble_vector(assembler, VECTOR_ADD_INTS, size, SECOND_SCRATCH_REAL, SCRATCH_REAL, in_register(first));
+    packed_compare(assembler, VECTOR_COMPARE, size, THIRD_SCRATCH_REAL, first, in_register(first), VECTOR_UNORDERED);
+    assemble_vector(assembler, VECTOR_AND, size, SCRATCH_REAL, first, constant_operand(assembler, UINT64_C(0x80000000), 4));
+    assemble_vector(assembler, VECTOR_OR, size, SCRATCH_REAL, SCRATCH_REAL, constant_operand(assembler, UINT64_C(0x7FC00000), 4));
+    packed_choose(assembler, true, size, target, THIRD_SCRATCH_REAL, in_register(SCRATCH_REAL), SECOND_SCRATCH_REAL);
+    assemble_vector_with_number(assembler, VECTOR_SHIFT_INTS, size, VECTOR_TO_RIGHT, target, in_register(target), 16);
+}
+
 static void emit_cast(struct packed *packed)
 {
     unsigned from = packed->dtype, to = packed->result;
@@ -331,7 +378,11 @@ static void emit_cast(struct packed *packed)
     }
     first = packed->in[0];
     target = packed->out;
-    if (mdf_dtype_is_real(from) && machine_is_whole(to)) {
+    if (mdf_dtype_is_half((mdf_dtype)from)) {
+        cast_half(packed);
+    } else if (mdf_dtype_is_half((mdf_dtype)to)) {
+        cast_to_half(packed);
+    } else if (mdf_dtype_is_real(from) && machine_is_whole(to)) {
         packed_cut_reals(packed);
     } else if (machine_is_whole(from) && machine_is_whole(to)) {
         packed_cast_whole(packed);

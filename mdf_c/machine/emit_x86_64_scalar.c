@@ -20,22 +20,24 @@ enum {
     TRUTHS = 16,
     OTHERS = 32,
     NATURALS = 64, /* other whole numbers */
+    HALVES = 128,  /* which are chosen, and cast from float32 and to it */
     REALS = DOUBLES | FLOATS,
     WHOLES = LONGS | INTS | NATURALS,
     NUMBERS = REALS | WHOLES,
     COVERED = NUMBERS | TRUTHS,
-    ANY = COVERED | OTHERS
+    ANY = COVERED | OTHERS | HALVES
 };
 
 static unsigned kinds_of(unsigned dtype)
 {
-    return dtype == MDF_DTYPE_FLOAT64 ? DOUBLES
-           : mdf_dtype_is_real(dtype) ? FLOATS
-           : dtype == MDF_DTYPE_INT64 ? LONGS
-           : dtype == MDF_DTYPE_INT32 ? INTS
-           : machine_is_whole(dtype)  ? NATURALS
-           : dtype == MDF_DTYPE_BOOL  ? TRUTHS
-                                      : OTHERS;
+    return dtype == MDF_DTYPE_FLOAT64            ? DOUBLES
+           : mdf_dtype_is_real(dtype)            ? FLOATS
+           : dtype == MDF_DTYPE_INT64            ? LONGS
+           : dtype == MDF_DTYPE_INT32            ? INTS
+           : machine_is_whole(dtype)             ? NATURALS
+           : dtype == MDF_DTYPE_BOOL             ? TRUTHS
+           : mdf_dtype_is_half((mdf_dtype)dtype) ? HALVES
+                                                 : OTHERS;
 }
 
 bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed)
@@ -75,8 +77,8 @@ bool machine_takes(enum mdf_lowered_code code, unsigned dtype, bool is_packed)
         [MDF_LOWERED_LESS_EQUAL] = {COVERED, NUMBERS},
         [MDF_LOWERED_GREATER] = {COVERED, NUMBERS},
         [MDF_LOWERED_GREATER_EQUAL] = {COVERED, NUMBERS},
-        [MDF_LOWERED_SELECT] = {COVERED, COVERED},
-        [MDF_LOWERED_CAST] = {COVERED, COVERED},
+        [MDF_LOWERED_SELECT] = {COVERED | HALVES, COVERED | HALVES},
+        [MDF_LOWERED_CAST] = {COVERED | HALVES, COVERED | HALVES},
         [MDF_LOWERED_FUNCTION] = {DOUBLES, 0},
         [MDF_LOWERED_ELEMENTS] = {ANY, 0},
         [MDF_LOWERED_COPY] = {ANY, 0},
@@ -103,15 +105,28 @@ unsigned machine_vector_code(enum mdf_lowered_code code)
     return (size_t)code < sizeof codes / sizeof *codes ? codes[code] : 0;
 }
 
+/* Whether there are instructions for a cast of a half, or to one. */
+static bool casts_half_here(unsigned from, unsigned to)
+{
+    return (mdf_dtype_is_half((mdf_dtype)from) && to == MDF_DTYPE_FLOAT32) ||
+           (from == MDF_DTYPE_FLOAT32 && to == MDF_DTYPE_FLOAT16);
+}
+
 bool emission_casts_by_call(const struct emission *emission, const struct mdf_lowered_op *op)
 {
-    return op->code == MDF_LOWERED_CAST && ((kinds_of(op->dtype) | kinds_of(type_of(emission, op->out))) & OTHERS) != 0;
+    unsigned kinds;
+
+    if (op->code != MDF_LOWERED_CAST) {
+        return false;
+    }
+    kinds = kinds_of(op->dtype) | kinds_of(type_of(emission, op->out));
+    return (kinds & OTHERS) != 0 || ((kinds & HALVES) != 0 && !casts_half_here(op->dtype, type_of(emission, op->out)));
 }
 
 static bool covers_type(const struct emission *emission, const struct mdf_lowered_op *op)
 {
     if (emission_casts_by_call(emission, op)) {
-        return !mdf_dtype_is_real(op->dtype); /* whole numbers, which always fit */
+        return !mdf_dtype_is_real(op->dtype) || (kinds_of(type_of(emission, op->out)) & HALVES) != 0; /* what always fits */
     }
     if (!machine_takes((enum mdf_lowered_code)op->code, op->dtype, false)) {
         return false;
@@ -120,7 +135,7 @@ static bool covers_type(const struct emission *emission, const struct mdf_lowere
         unsigned to = type_of(emission, op->out);
 
         return mdf_dtype_is_real(to) || to == MDF_DTYPE_BOOL || to == MDF_DTYPE_INT32 || to == MDF_DTYPE_INT64 ||
-               to == MDF_DTYPE_UINT64;
+               to == MDF_DTYPE_UINT64 || mdf_dtype_is_half((mdf_dtype)to);
     }
     return op->code == MDF_LOWERED_FUNCTION ? op->n_in <= 2 : op->code == MDF_LOWERED_ELEMENTS ? op->loop != NULL : true;
 }
@@ -406,7 +421,33 @@ static void cast_whole(struct emission *emission, const struct mdf_lowered_op *o
     emission_finish(emission, op->out, RAX);
 }
 
-/* Of whole numbers, or to them, for which there is no code here. */
+/* To float32: the bits of bfloat16 are its upper ones. */
+static void cast_half(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct assembler *assembler = emission->assembler;
+    uint8_t target = emission_target(emission, op->out, SCRATCH_REAL), number = emission_general(emission, op->in[0], RAX);
+
+    if (op->dtype == MDF_DTYPE_BFLOAT16) {
+        assemble_move(assembler, RAX, number);
+        assemble_shift(assembler, SHIFT_LEFT, 4, RAX, 16);
+        assemble_vector(assembler, VECTOR_FROM_GENERAL, 16, target, 0, in_register(RAX));
+    } else {
+        assemble_vector(assembler, VECTOR_FROM_GENERAL, 16, target, 0, in_register(number));
+        assemble_vector(assembler, VECTOR_FLOATS_OF_HALVES, 16, target, 0, in_register(target));
+    }
+    emission_finish(emission, op->out, target);
+}
+
+static void cast_to_float16(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    uint8_t first = emission_real(emission, op->in[0], SCRATCH_REAL);
+
+    assemble_vector_with_number(emission->assembler, VECTOR_HALVES_OF_FLOATS, 16, first, 0, in_register(SCRATCH_REAL), 0);
+    assemble_vector(emission->assembler, VECTOR_TO_GENERAL, 16, SCRATCH_REAL, 0, in_register(RAX));
+    emission_finish(emission, op->out, RAX);
+}
+
+/* Of whole numbers, or to them, and of halves, for which there is no code here. */
 static void call_cast(struct emission *emission, const struct mdf_lowered_op *op)
 {
     struct assembler *assembler = emission->assembler;
@@ -431,6 +472,10 @@ static void emit_cast(struct emission *emission, const struct mdf_lowered_op *op
 
     if (emission_casts_by_call(emission, op)) {
         call_cast(emission, op);
+    } else if (mdf_dtype_is_half((mdf_dtype)op->dtype)) {
+        cast_half(emission, op);
+    } else if (type == MDF_DTYPE_FLOAT16) {
+        cast_to_float16(emission, op);
     } else if (mdf_dtype_is_real(op->dtype) && mdf_dtype_is_real(type)) {
         cast_real_to_real(emission, op);
     } else if (mdf_dtype_is_real(op->dtype) && type == MDF_DTYPE_BOOL) {

@@ -539,7 +539,8 @@ static void forget_mask(struct assembler *assembler, unsigned code, unsigned siz
                         const struct machine_operand *second)
 {
     bool is_second = code == VECTOR_UPPER_HALF || code == VECTOR_UPPER_32 || code == VECTOR_NARROW_INTS_8 ||
-                     code == VECTOR_BYTES_OF_INTS || code == VECTOR_SHORTS_OF_INTS || code == VECTOR_BYTES_OF_SHORTS;
+                     code == VECTOR_HALVES_OF_FLOATS || code == VECTOR_BYTES_OF_INTS || code == VECTOR_SHORTS_OF_INTS ||
+                     code == VECTOR_BYTES_OF_SHORTS;
 
     bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_SHIFT_SHORTS ||
                     code == VECTOR_ROTATE_INTS || code == VECTOR_ROTATE_INTS_8;

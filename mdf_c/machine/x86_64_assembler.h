@@ -321,7 +321,9 @@ enum vector_code {
     VECTOR_TO_MASK_8 = VECTOR_CODE(2, 2, 1, 0x39),
     VECTOR_CHOOSE_FLOATS = VECTOR_CODE(2, 1, 0, 0x65) | VECTOR_IS_MASKED, /* the second where the mask has a 1, else the first */
     VECTOR_CHOOSE_DOUBLES = VECTOR_CODE(2, 1, 1, 0x65) | VECTOR_IS_MASKED,
-    VECTOR_NARROW_INTS_8 = VECTOR_CODE(2, 2, 0, 0x35), /* to 4 bytes; the register field is the source */
+    VECTOR_FLOATS_OF_HALVES = VECTOR_CODE(2, 1, 0, 0x13), /* of float16; the size is that of the result */
+    VECTOR_HALVES_OF_FLOATS = VECTOR_CODE(3, 1, 0, 0x1D), /* number: how it rounds; the register field is the source */
+    VECTOR_NARROW_INTS_8 = VECTOR_CODE(2, 2, 0, 0x35),    /* to 4 bytes; the register field is the source */
     /* Of AVX-512, for vectors of any size: */
     VECTOR_BYTES_OF_INTS = VECTOR_CODE(2, 2, 0, 0x31) | VECTOR_IS_WIDE_SET, /* the low bytes; the register field is the source */
     VECTOR_SHORTS_OF_INTS = VECTOR_CODE(2, 2, 0, 0x33) | VECTOR_IS_WIDE_SET,

@@ -322,7 +322,7 @@ static bool express_code(struct mdf_source_writer *writer, const struct mdf_lowe
             mdf_source_text(writer, op->code == MDF_LOWERED_QUOTIENT ? "%s / %s" : "%s %% %s", operands[0], operands[1]);
         return true;
     }
-    if (form == NULL || !mdf_source_computes(dtype)) {
+    if (form == NULL || !(mdf_source_computes(dtype) || mdf_dtype_is_half(dtype))) {
         return mdf_source_refuse(writer, "operation %d on elements of type %s is not known", (int)op->code,
                                  mdf_dtype_name(dtype));
     }

@@ -175,3 +175,16 @@ Test(machine_dumps, tables_read_by_the_same_indices)
     cr_expect(!mdf_machine_has_vectors(MDF_DTYPE_INT64) || n == 4, "%zu", n);
     expect_plain(model);
 }
+
+/* float16 and bfloat16 are computed with by conversions to float32 and back; no kernel is called, nor a function. */
+Test(machine_dumps, halves)
+{
+    const char *model = "tests/data/dumps/halves.yaml";
+    const char *told = cli_call("mdf-run %s --dump nests", model)->output;
+
+    cr_expect((strstr(told, "float16 = cast") != NULL && strstr(told, "bfloat16 = select") != NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT16),
+              "%s", told);
+    cr_expect(strstr(cli_call("mdf-run %s --explain", model)->output, "calls kernels") == NULL);
+    expect_plain(model);
+}

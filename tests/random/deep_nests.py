@@ -9,7 +9,13 @@ import onnx_grammar
 
 HARD = {"float32": [float("nan"), float("inf"), -float("inf"), -0.0, 1e-40, -1e-45, 3.4e38, 1e-30, 16777217.0, 2147483648.0, -2147483904.0, 0.5, 2.5, 65504.0, 9.3e18],
         "float64": [float("nan"), float("inf"), -float("inf"), -0.0, 5e-324, -1e-310, 1.7e308, 1e-300, 9007199254740993.0, 9.3e18, -9.3e18, 0.5, 2.5, 1e39, 4294967296.0],
-        "float16": [float("nan"), float("inf"), -float("inf"), -0.0, 6e-8, 65504.0, 2048.0, 0.5]}
+        "float16": [float("nan"), float("inf"), -float("inf"), -0.0, 6e-8, 65504.0, 2048.0, 0.5],
+        "bfloat16": [float("nan"), float("inf"), -float("inf"), -0.0, 1e-40, 3.3e38, 256.0, 0.5]}
+
+
+def _ends(bits, is_natural):
+    low, high = (0, 2**bits - 1) if is_natural else (-2**(bits - 1), 2**(bits - 1) - 1)
+    return [low, low + 1, high, high - 1, high // 2, high // 2 + 1]
 
 
 class Program:
@@ -19,7 +25,7 @@ class Program:
         self.sizes = rng.sample([1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 31, 32, 33, 37], 4) + [1]
         is_large = rng.random() < 0.25
         self.sizes += (rng.sample([64, 70, 97, 128, 300], 2) if is_large else []) + [0] * (rng.random() < 0.06)
-        self.type = rng.choice(["float32"] * 5 + ["float64"] * 3 + ["int64", "int32"])
+        self.type = rng.choice(["float32"] * 5 + ["float64"] * 3 + ["int64", "int32"] + ["float16", "bfloat16"])
         self.most = 40000 if is_large else 6000  # elements of an array
 
     def shape(self):
@@ -32,9 +38,7 @@ class Program:
         """A few that repeat, where there are many."""
         some = onnx_grammar.numbers(self.rng, type, min(n, 400))
         if self.hard and type != "bool":
-            bits = int(type.strip("uintfloat") or 0)
-            low, high = (0, 2**bits - 1) if type[0] == "u" else (-2**(bits - 1), 2**(bits - 1) - 1)
-            ends = HARD.get(type, [low, low + 1, high, high - 1, high // 2, high // 2 + 1])
+            ends = HARD.get(type) or _ends(int(type.strip("uint")), type[0] == "u")
             some = [self.rng.choice(ends) if self.rng.random() < 0.15 else x for x in some]
         return (some * (n // len(some) + 1))[:n] if some else []
 

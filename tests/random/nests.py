@@ -6,7 +6,8 @@ import onnx_calls
 import onnx_file
 import onnx_grammar
 
-TYPES = ["float32"] * 5 + ["float64"] * 3 + ["int64", "int32"]
+TYPES = ["float32"] * 5 + ["float64"] * 3 + ["int64", "int32", "float16"]
+NEWER_TYPES = TYPES + ["bfloat16"]  # of the operators of opset 15
 REDUCTIONS = ["ReduceSum", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"]
 WHOLE_REDUCTIONS = ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare"]
 
@@ -16,7 +17,10 @@ class Program:
         self.rng, self.n_names = rng, 0
         self.opset = rng.choice([8, 13, 15, 18, 18, 21])
         self.sizes = rng.sample([1, 2, 3, 4, 5, 8, 9, 16, 17, 33], 3)
-        self.type = rng.choice(TYPES)
+        self.type = rng.choice(self.types())
+
+    def types(self):
+        return NEWER_TYPES if self.opset >= 15 else TYPES
 
     def shape(self):
         rank = self.rng.choice([1, 2, 2, 2, 2, 3, 3, 3, 3, 5])
@@ -27,7 +31,7 @@ class Program:
 
 
 def _binary(g):
-    x = g.pick(lambda v: v.type in TYPES and v.shape is not None)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape is not None)
     y = g.pick(lambda v: v.type == x.type and v.shape is not None and onnx_calls.broadcast(x.shape, v.shape) not in (None, False))
     if g.rng.random() < 0.3:
         y = g.constant(x.type, [n if g.rng.random() < 0.5 else 1 for n in x.shape])
@@ -39,13 +43,13 @@ def _binary(g):
 
 
 def _unary(g):
-    x = g.pick(lambda v: v.type in ("float32", "float64"))
+    x = g.pick(lambda v: "float" in v.type)
     if x is not None:
         g.call(g.rng.choice(["Exp", "Tanh", "Sigmoid", "Abs", "Neg", "Relu", "Floor", "Sqrt"]), [x], [(x.type, x.shape)])
 
 
 def _reduce(g):
-    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     if x is None:
         return
     op, keep, rank = g.rng.choice(REDUCTIONS if "float" in x.type else WHOLE_REDUCTIONS), g.rng.choice([0, 1]), len(x.shape)
@@ -60,7 +64,7 @@ def _reduce(g):
 
 
 def _place(g):
-    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     if x is not None:
         axis, keep = g.rng.randrange(len(x.shape)), g.rng.choice([0, 1])
         shape = [1 if i == axis else n for i, n in enumerate(x.shape) if keep or i != axis]
@@ -83,7 +87,7 @@ def _product(g):
 
 
 def _move(g):
-    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     if x is None:
         return
     rank, kind = len(x.shape), g.rng.choice(["Transpose", "Transpose", "Slice", "Unsqueeze", "Reshape", "Expand"])
@@ -123,7 +127,7 @@ def _index(g, size):
 
 
 def _gather(g):
-    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     if x is None:
         return
     axis = g.rng.randrange(len(x.shape))
@@ -134,7 +138,7 @@ def _gather(g):
 
 def _element(g):
     """An element of a row of a table, which goes on as a number."""
-    x = g.pick(lambda v: v.type in TYPES and v.shape and len(v.shape) == 2)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape and len(v.shape) == 2)
     if x is None or not g.numbers:
         return
     row = g.call("Gather", [x, _index(g, x.shape[0])], [(x.type, x.shape[1:])], axis=0)[0]
@@ -144,7 +148,7 @@ def _element(g):
 
 def _put(g, x=None):
     """An element, or a row, at the loop's number; the result, None: there is none."""
-    x = x or g.pick(lambda v: v.type in TYPES and v.shape)
+    x = x or g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     if x is None or not g.numbers or g.program.opset < 11:
         return None
     rank, reduction = len(x.shape), {"reduction": "add"} if g.program.opset >= 16 and g.rng.random() < 0.1 else {}
@@ -164,7 +168,7 @@ def _put(g, x=None):
 
 def _cut(g):
     """A slice that begins where the loop's number says, along one axis or two."""
-    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     number = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
     if x is None or number is None:
         return
@@ -189,9 +193,9 @@ def _cut(g):
 
 
 def _cast(g):
-    x = g.pick(lambda v: v.type in ("float32", "float64", "int32"))
+    x = g.pick(lambda v: "float" in v.type or v.type == "int32")
     if x is not None and x.shape is not None:
-        to = "float64" if x.type != "float64" else "float32"
+        to = g.rng.choice([type for type in g.program.types() if "float" in type and type != x.type])
         g.call("Cast", [x], [(to, x.shape)], to=onnx_file.ELEMENTS[to])
 
 
@@ -209,7 +213,7 @@ def _fold_axis(g, x, shape, axis):
 
 def _prefix(g):
     """All rows up to that of the loop's number, or from it on: an array that is as long as the number says."""
-    x = g.pick(lambda v: v.type in TYPES and v.shape)
+    x = g.pick(lambda v: v.type in NEWER_TYPES and v.shape)
     number = g.pick(lambda v: v.type == "int64" and v.shape == [] and v in g.numbers)
     if x is None or number is None:
         return
@@ -380,7 +384,7 @@ def make(seed):
     rng = random.Random(f"nests {seed}")
     program = Program(rng)
     graph = onnx_grammar.Graph(program)
-    inputs = [onnx_grammar.Value(graph.fresh(), rng.choice([program.type, program.type, rng.choice(TYPES)]), program.shape()) for _ in range(rng.choice([2, 3, 4]))]
+    inputs = [onnx_grammar.Value(graph.fresh(), rng.choice([program.type, program.type, rng.choice(program.types())]), program.shape()) for _ in range(rng.choice([2, 3, 4]))]
     n_runs, is_scan = rng.choice([1, 2, 3, 5]), rng.random() < 0.5
     grows = not is_scan and rng.random() < 0.5
     states = inputs[:rng.choice([1, 1, 2])]

@@ -618,12 +618,11 @@ static bool may_fold(const struct lowering *lowering, mdf_dtype dtype)
 {
     char kind = mdf_dtype_kind(dtype);
 
-    return mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL ||
-           (lowering->is_for_source &&
-            (((kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8) || mdf_dtype_is_half(dtype)));
+    return mdf_dtype_is_real(dtype) || mdf_dtype_is_half(dtype) || dtype == MDF_DTYPE_INT32 || dtype == MDF_DTYPE_INT64 ||
+           dtype == MDF_DTYPE_BOOL || (lowering->is_for_source && (kind == 'i' || kind == 'u') && mdf_dtype_bits(dtype) >= 8);
 }
 
-/* For C source, which has no arithmetic of halves. */
+/* Neither C nor processors have arithmetic of halves. */
 static uint8_t widen_halves(struct folding *folding, uint8_t in)
 {
     folding->widens = mdf_dtype_is_half((mdf_dtype)folding->draft->steps[in].step.dtype);
