@@ -169,12 +169,6 @@ static bool infer_scalar(struct mdf_inference *inference)
     return done(inference);
 }
 
-static bool infer_list(struct mdf_inference *inference)
-{
-    open_shape(inference, 0, 1);
-    return done(inference);
-}
-
 /* ------------------------------------------------------------------ products */
 
 /* The sizes before the last two axes, broadcast; `rank` is of the result. */
@@ -733,7 +727,6 @@ const struct mdf_rule mdf_rule_einsum = {.outputs = infer_einsum};
 const struct mdf_rule mdf_rule_gather = {.outputs = infer_gather};
 const struct mdf_rule mdf_rule_gemm = {.outputs = infer_gemm};
 const struct mdf_rule mdf_rule_like = {.outputs = infer_like};
-const struct mdf_rule mdf_rule_list = {.outputs = infer_list};
 const struct mdf_rule mdf_rule_matmul = {.outputs = infer_matmul};
 const struct mdf_rule mdf_rule_qlinear_matmul = {.outputs = infer_qlinear_matmul};
 const struct mdf_rule mdf_rule_rank = {.outputs = infer_rank};

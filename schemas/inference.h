@@ -103,7 +103,7 @@ extern const struct mdf_rule mdf_rule_adam, mdf_rule_arg, mdf_rule_batch_norm, m
     mdf_rule_cast, mdf_rule_cast_like, mdf_rule_center_crop_pad, mdf_rule_compress, mdf_rule_concat, mdf_rule_constant,
     mdf_rule_constant_of_shape, mdf_rule_conv, mdf_rule_conv_transpose, mdf_rule_counted, mdf_rule_depth_to_space, mdf_rule_det,
     mdf_rule_einsum, mdf_rule_expand, mdf_rule_flatten, mdf_rule_gather, mdf_rule_gather_elements, mdf_rule_gather_nd,
-    mdf_rule_gemm, mdf_rule_if, mdf_rule_layer_norm, mdf_rule_like, mdf_rule_list, mdf_rule_loop, mdf_rule_matmul, mdf_rule_moved,
+    mdf_rule_gemm, mdf_rule_if, mdf_rule_layer_norm, mdf_rule_like, mdf_rule_loop, mdf_rule_matmul, mdf_rule_moved,
     mdf_rule_non_zero, mdf_rule_one_hot, mdf_rule_pad, mdf_rule_planes, mdf_rule_pool, mdf_rule_qlinear_conv,
     mdf_rule_qlinear_matmul, mdf_rule_range, mdf_rule_rank, mdf_rule_recurrent, mdf_rule_reduce, mdf_rule_reshape, mdf_rule_same,
     mdf_rule_same_of_all, mdf_rule_scalar, mdf_rule_scan, mdf_rule_sequence, mdf_rule_sequence_empty, mdf_rule_sequence_item,

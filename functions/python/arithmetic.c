@@ -398,17 +398,6 @@ bool mdf_python_multiply(struct mdf_call *call, struct mdf_value *target, const 
     return operate(call, target, &multiplication, a, b);
 }
 
-bool mdf_python_floor_divide(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
-                             const struct mdf_value *b)
-{
-    return operate(call, target, &floor_division, a, b);
-}
-
-bool mdf_python_modulo(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
-{
-    return operate(call, target, &modulo, a, b);
-}
-
 bool mdf_python_power(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b)
 {
     const struct mdf_value *operands[2] = {a, b};

@@ -10,9 +10,6 @@
 
 bool mdf_python_add(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
 bool mdf_python_multiply(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
-bool mdf_python_floor_divide(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a,
-                             const struct mdf_value *b);
-bool mdf_python_modulo(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
 bool mdf_python_power(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *a, const struct mdf_value *b);
 
 /* The truth of a == b, a < b. */

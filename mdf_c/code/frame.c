@@ -285,27 +285,6 @@ void mdf_frame_forget(struct mdf_frame *frame)
     }
 }
 
-/* Whether the elements of a value, a view without a buffer, are those of a constant that the frame sees. */
-static bool is_view_of_constant(const struct mdf_frame *frame, const struct mdf_value *value)
-{
-    size_t i;
-
-    for (i = 0; i < frame->code->n_constants; i++) {
-        if (frame->code->constants[i].data == value->data) {
-            return true;
-        }
-    }
-    for (i = 0; i < frame->code->n_captures; i++) {
-        if (frame->capture_is_constant[i] && frame->captures[i]->data == value->data) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Small ones are copied in the time that a look at the constants takes. */
-enum { LARGE_VALUE = 256 };
-
 /* What lies in the program's memory, large constants above all, is not copied. */
 bool mdf_frame_copy_slot(struct mdf_frame *target, const struct mdf_frame *source, size_t slot)
 {
@@ -319,12 +298,6 @@ bool mdf_frame_copy_slot(struct mdf_frame *target, const struct mdf_frame *sourc
     }
     if (from->buffer != NULL && from->buffer->memory != source->execution->context.memory) {
         return mdf_value_share(memory, to, from);
-    }
-    if (from->buffer == NULL && from->kind == MDF_KIND_TENSOR && from->length >= LARGE_VALUE &&
-        is_view_of_constant(source, from)) {
-        mdf_value_clear(memory, to);
-        *to = *from;
-        return true;
     }
     return mdf_value_copy_apart(memory, to, from);
 }

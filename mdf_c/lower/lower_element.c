@@ -2,9 +2,8 @@
  * quotient, which join those of their neighbours in one loop; where operands repeat along axes, as the steps of a nest.
  *
  * In: a call that was found to run the loop of a function of elements.def that has no code of its own. Out: ops for its
- * expression, of which the last has the call's result; nothing where a helper is called, or where the ops do not give the
- * kernel's first element. Functions of math.h are loops of their own. Both sides of a choice are computed: where one of them
- * calls such a function the loop of the whole is better. Words are those of elements.def. */
+ * expression, of which the last has the call's result; nothing where a helper or a function of math.h without a code is called, or
+ * where the ops do not give the kernel's first element. Both sides of a choice are computed. Words are those of elements.def. */
 #include "functions/elements/element.h"
 #include "functions/elements/where.h"
 #include "mdf_c/base/text.h"
@@ -27,8 +26,6 @@ struct node {
     bool is_truth;                  /* else of the function's type */
     bool is_array;                  /* as long as the result; else a scalar */
     int n_in, in[MDF_MAX_OPERANDS]; /* of an operand in[0]: which */
-    enum mdf_element_id function;   /* of ELEMENTS */
-    bool is_optional;               /* only in sides of choices */
     uint64_t cell;                  /* on the examples' first elements */
 };
 
@@ -37,8 +34,8 @@ struct reading {
     mdf_dtype dtype;
     const char *at;
     struct node nodes[MAX_NODES];
-    int n_nodes, depth, n_choices; /* in sides of which it is */
-    bool is_number[2];             /* of each operand: it is a constant, and not NaN */
+    int n_nodes, depth;
+    bool is_number[2]; /* of each operand: it is a constant, and not NaN */
 };
 
 static int read_choice(struct reading *reading);
@@ -54,9 +51,8 @@ static int add_node(struct reading *reading, const struct node *node)
         const struct node *other = &reading->nodes[i];
 
         if (other->kind == node->kind && other->code == node->code && other->dtype == node->dtype && other->n_in == node->n_in &&
-            memcmp(other->in, node->in, sizeof node->in) == 0 && other->function == node->function &&
+            memcmp(other->in, node->in, sizeof node->in) == 0 &&
             (node->kind != NODE_CONSTANT || other->cell == node->cell)) {
-            reading->nodes[i].is_optional = other->is_optional && reading->n_choices > 0;
             return i;
         }
     }
@@ -64,7 +60,6 @@ static int add_node(struct reading *reading, const struct node *node)
         return NO_NODE;
     }
     reading->nodes[reading->n_nodes] = *node;
-    reading->nodes[reading->n_nodes].is_optional = reading->n_choices > 0;
     return reading->n_nodes++;
 }
 
@@ -166,37 +161,16 @@ static int close_after(struct reading *reading, int node)
     return skip(reading, ")") ? node : NO_NODE;
 }
 
-/* A function of math.h, by its loop. */
-static int add_function_node(struct reading *reading, enum mdf_element_id function, int argument)
-{
-    struct node node = {.kind = NODE_OP, .code = MDF_LOWERED_ELEMENTS, .dtype = reading->dtype, .n_in = 1, .in = {argument}};
-    mdf_loop loop = mdf_element_operations[function].loops[reading->dtype];
-
-    if (argument == NO_NODE || reading->nodes[argument].is_truth || !reading->nodes[argument].is_array || loop == NULL) {
-        return NO_NODE;
-    }
-    node.is_array = true;
-    node.function = function;
-    return loop(&node.cell, (const void *[]){&reading->nodes[argument].cell}, (const size_t[]){1}, 1, NULL)
-               ? add_node(reading, &node)
-               : NO_NODE;
-}
-
 /* The rest of MATH(name)(argument). */
 static int read_function(struct reading *reading)
 {
     static const struct {
         const char *name;
-        enum mdf_lowered_code code; /* ELEMENTS: none */
-        enum mdf_element_id id;
-    } functions[] = {
-        {"fabs", MDF_LOWERED_ABSOLUTE, 0},
-        {"sqrt", MDF_LOWERED_SQUARE_ROOT, 0},
-        {"floor", MDF_LOWERED_FLOOR, 0},
-        {"ceil", MDF_LOWERED_CEILING, 0},
-#define SCALAR(id, function) {#function, MDF_LOWERED_ELEMENTS, MDF_ELEMENT_##id},
-#include "functions/elements/elements.def"
-    };
+        enum mdf_lowered_code code;
+    } functions[] = {{"fabs", MDF_LOWERED_ABSOLUTE},
+                     {"sqrt", MDF_LOWERED_SQUARE_ROOT},
+                     {"floor", MDF_LOWERED_FLOOR},
+                     {"ceil", MDF_LOWERED_CEILING}};
     size_t length = strcspn(reading->at, ")"), i;
 
     for (i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -205,9 +179,7 @@ static int read_function(struct reading *reading)
 
             reading->at += length;
             argument = skip(reading, ")(") ? close_after(reading, read_choice(reading)) : NO_NODE;
-            return functions[i].code == MDF_LOWERED_ELEMENTS
-                       ? add_function_node(reading, functions[i].id, argument)
-                       : add_op_node(reading, functions[i].code, false, false, 1, &argument);
+            return add_op_node(reading, functions[i].code, false, false, 1, &argument);
         }
     }
     return NO_NODE;
@@ -329,32 +301,12 @@ static int read_choice(struct reading *reading)
     }
     in[0] = read_infix(reading, LAST_LEVEL);
     if (in[0] != NO_NODE && skip(reading, "?")) {
-        reading->n_choices++;
         in[1] = read_choice(reading);
         in[2] = skip(reading, ":") ? read_choice(reading) : NO_NODE;
-        reading->n_choices--;
         in[0] = add_op_node(reading, MDF_LOWERED_SELECT, false, false, 3, in);
     }
     reading->depth--;
     return in[0];
-}
-
-/* Whether functions of math.h are called for some elements only, or nothing else is. */
-static bool is_better_as_a_loop(const struct reading *reading)
-{
-    int n_calls = 0, n_ops = 0, i;
-
-    for (i = 0; i < reading->n_nodes; i++) {
-        const struct node *node = &reading->nodes[i];
-        bool is_call = node->kind == NODE_OP && node->code == MDF_LOWERED_ELEMENTS;
-
-        if (is_call && node->is_optional) {
-            return true;
-        }
-        n_ops += node->kind == NODE_OP;
-        n_calls += is_call;
-    }
-    return n_calls == n_ops;
 }
 
 /* The node of the whole expression; NO_NODE: it is not made of codes, or comes to something else than the kernel. */
@@ -367,7 +319,7 @@ static int read_expression(struct reading *reading, const char *text)
     root = read_choice(reading);
     skip(reading, "");
     return root != NO_NODE && *reading->at == '\0' && reading->nodes[root].kind == NODE_OP && reading->nodes[root].is_array &&
-                   root == reading->n_nodes - 1 && !is_better_as_a_loop(reading) &&
+                   root == reading->n_nodes - 1 &&
                    result->dtype == (reading->nodes[root].is_truth ? MDF_DTYPE_BOOL : reading->dtype) &&
                    memcmp(&reading->nodes[root].cell, result->data, mdf_dtype_size((mdf_dtype)result->dtype)) == 0
                ? root
@@ -399,12 +351,6 @@ mdf_loop lowering_loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
     return of == MDF_LOWERED_SELECT ? mdf_where.loops[dtype] : NULL;
 }
 
-static mdf_loop loop_of(const struct node *node)
-{
-    return node->code == MDF_LOWERED_ELEMENTS ? mdf_element_operations[node->function].loops[node->dtype]
-                                              : lowering_loop_of(node->code, node->dtype);
-}
-
 /* Ops for all nodes; the value of the last. `examples`: of a number and of a truth, as long as the result. */
 static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading *reading, const struct mdf_lowered_op *call,
                                 const struct mdf_value examples[2])
@@ -430,7 +376,7 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
         for (j = 0; j < node->n_in; j++) {
             op.in[j] = ids[node->in[j]];
         }
-        op.loop = loop_of(node);
+        op.loop = lowering_loop_of(node->code, node->dtype);
         mdf_value_borrow_tensor(lowering->memory, &scalar, node->is_truth ? MDF_DTYPE_BOOL : reading->dtype, MDF_STRENGTH_TYPED,
                                 0, NULL, &node->cell);
         if (i == reading->n_nodes - 1) {
@@ -539,7 +485,7 @@ static uint8_t draft_node(struct lowering *lowering, struct nest_draft *draft, c
         in[i] = steps[node->in[i]];
         axes |= draft->steps[in[i]].axes;
     }
-    op.loop = loop_of(node);
+    op.loop = lowering_loop_of(node->code, node->dtype);
     return draft_element(draft, &op, node->is_truth ? MDF_DTYPE_BOOL : draft->steps[in[node->n_in - 1]].step.dtype, in, axes);
 }
 

@@ -103,7 +103,7 @@ static const char *set_name(const char *line, const char *end, size_t *length)
             return NULL;
         }
     }
-    if (*length == 0 || (sets && at == line ? !is_pure(stop, end) : at == line || (sets && strncmp(line, "const ", 6) != 0))) {
+    if (*length == 0 || (sets ? !is_pure(stop, end) || (at != line && strncmp(line, "const ", 6) != 0) : at == line)) {
         return NULL;
     }
     return at;
@@ -146,23 +146,6 @@ static bool count(struct function_text *text, const struct mdf_text *lines)
     return count_mentions(text, lines->bytes, end_of(lines), 1);
 }
 
-/* Puts a line before `kept`: of a definition "const TYPE NAME = ...;" only what it calls. Returns where it begins. */
-static char *keep_call(char *kept, const char *line, const char *name, size_t length, const char *end)
-{
-    const char *value = name + length + strlen(" = ");
-    size_t indent = strspn(line, " "), n_value = (size_t)(end - value) - strlen(";\n");
-
-    kept -= strlen(");\n");
-    memmove(kept - n_value, value, n_value); /* before the line that it comes from is written over */
-    memcpy(kept, ");\n", strlen(");\n"));
-    kept -= n_value;
-    kept -= strlen("(void)(");
-    memcpy(kept, "(void)(", strlen("(void)("));
-    kept -= indent;
-    memset(kept, ' ', indent);
-    return kept;
-}
-
 /* Takes out, from the last line to the first, those that set what nothing reads. */
 static bool drop(struct function_text *text, struct mdf_text *lines)
 {
@@ -181,8 +164,6 @@ static bool drop(struct function_text *text, struct mdf_text *lines)
         if (name == NULL || *settings != *mentions) {
             kept -= end - line;
             memmove(kept, line, (size_t)(end - line));
-        } else if (!is_pure(name, end)) {
-            kept = keep_call(kept, line, name, length, end);
         } else if (!count_mentions(text, line, end, (size_t)-1)) {
             return false;
         } else {

@@ -12,6 +12,10 @@ static const struct {
     const char *opset, *function, *args, *output, *expected;
 } cases[] = {
     /* The type that Range computes in has no effect on whole numbers. */
+    /* A count and one axis, not a count for each axis. */
+    {"1", "onnx::Tile", "\"input\": [[1.0, 2.0], [3.0, 4.0]], \"tiles\": 2, \"axis\": 1", "f",
+     "[[1.0, 2.0, 1.0, 2.0], [3.0, 4.0, 3.0, 4.0]]"},
+    {"5", "onnx::Tile", "\"input\": [[1.0, 2.0], [3.0, 4.0]], \"tiles\": 2, \"axis\": 2", "f", "axis"},
     {"28", "onnx::Range", "\"start\": 0, \"limit\": 6, \"delta\": 2, \"stash_type\": 2", "f", "[0, 2, 4]"},
     /* A missing number differs from any: only BRANCH_NEQ holds, unless the node says that missing ones go the way of truth. */
     {"15", "ai.onnx.ml::TreeEnsembleRegressor",

@@ -218,7 +218,9 @@ static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const s
     return reducing.room != NULL;
 }
 
-bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
+/* `target` becomes the reduction of `array` along `axis` (a whole number, a list of them; NULL: all). `dtype`: the type asked
+ * for, or none. Uses the slots from MDF_SLOT_OWN to MDF_SLOT_OWN + 2, and operand slot 0. */
+static bool reduce_as(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
                       const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, struct mdf_python_type dtype)
 {
     mdf_dtype reduced =
@@ -257,10 +259,10 @@ bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const str
 #define REAL_TYPES(name) name##_float32, name##_float64, NULL, NULL
 #define NAN_TYPES(name, whole) nan_##name##_float32, nan_##name##_float64, whole##_int64, whole##_uint64
 
-const struct mdf_reduction mdf_numpy_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(sum), false, false};
+static const struct mdf_reduction numpy_sum = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(sum), false, false};
 static const struct mdf_reduction mean = {MDF_REDUCED_REAL, MDF_DTYPE_NONE, REAL_TYPES(mean), false, false};
-const struct mdf_reduction mdf_numpy_max = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true, false};
-const struct mdf_reduction mdf_numpy_min = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true, false};
+static const struct mdf_reduction maximum = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(largest), true, false};
+static const struct mdf_reduction minimum = {MDF_REDUCED_SAME, MDF_DTYPE_NONE, ALL_TYPES(smallest), true, false};
 static const struct mdf_reduction product = {MDF_REDUCED_SUM, MDF_DTYPE_NONE, ALL_TYPES(product), false, false};
 static const struct mdf_reduction any = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(any), false, false};
 static const struct mdf_reduction all = {MDF_REDUCED_SAME, MDF_DTYPE_BOOL, ALL_TYPES(all), false, false};
@@ -286,7 +288,7 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
 
     return array != NULL && mdf_python_type(call, places->dtype, &dtype) &&
            mdf_python_truth(call, places->keepdims, false, &keeps_axes) &&
-           mdf_numpy_reduce(call, mdf_call_target(call, 0), reduction, array, mdf_python_given(call, 1), keeps_axes, dtype);
+           reduce_as(call, mdf_call_target(call, 0), reduction, array, mdf_python_given(call, 1), keeps_axes, dtype);
 }
 
 #define KERNEL(name, reduction, places)               \
@@ -295,7 +297,7 @@ static bool reduce(struct mdf_call *call, const struct mdf_reduction *reduction,
         return reduce(call, &(reduction), &(places)); \
     }
 
-KERNEL(run_sum, mdf_numpy_sum, sum_places)
+KERNEL(run_sum, numpy_sum, sum_places)
 KERNEL(run_product, product, sum_places)
 KERNEL(run_mean, mean, sum_places)
 
@@ -316,12 +318,12 @@ static bool find_extreme(struct mdf_call *call, const struct mdf_reduction *redu
 
 static bool run_max(struct mdf_call *call)
 {
-    return find_extreme(call, &mdf_numpy_max);
+    return find_extreme(call, &maximum);
 }
 
 static bool run_min(struct mdf_call *call)
 {
-    return find_extreme(call, &mdf_numpy_min);
+    return find_extreme(call, &minimum);
 }
 
 KERNEL(run_nan_largest, nan_largest, plain_places)

@@ -29,13 +29,6 @@ struct mdf_reduction {
     bool needs_room;
 };
 
-/* `target` becomes the reduction of `array` along `axis` (a whole number, a list of them; NULL: all). `dtype`: the type asked
- * for, or none. Uses the slots from MDF_SLOT_OWN to MDF_SLOT_OWN + 2, and operand slot 0. */
-bool mdf_numpy_reduce(struct mdf_call *call, struct mdf_value *target, const struct mdf_reduction *reduction,
-                      const struct mdf_value *array, const struct mdf_value *axis, bool keeps_axes, struct mdf_python_type dtype);
-
-extern const struct mdf_reduction mdf_numpy_sum, mdf_numpy_max, mdf_numpy_min;
-
 /* The type that carries elements of a type through a reduction; NONE for text and complex numbers. */
 mdf_dtype mdf_numpy_carrier(mdf_dtype dtype);
 /* The array as its carrier, brought to a type first. NULL: the error is set. Uses operand slot 0. */

@@ -167,45 +167,6 @@ static bool absorb_element(struct absorption *absorption, size_t at, bool is_rev
     return add_op(absorption, &op, at);
 }
 
-/* Whether the elements of a value lie where those of another one of as many elements do, in its order. */
-static bool is_same_row(const struct lowering *lowering, mdf_lowered_id id)
-{
-    const struct lowering_view *view = &lowering->facts[id].view;
-    const struct mdf_value *form = &lowering->lowered->values[id].form;
-    int64_t stride = 1;
-    size_t d = form->rank;
-
-    while (d-- > 0) {
-        if (mdf_value_shape(form)[d] != 1 && view->strides[d] != stride) {
-            return false;
-        }
-        stride *= mdf_value_shape(form)[d];
-    }
-    return view->first == 0 && view->at == MDF_LOWERED_NONE && lowering->lowered->values[view->id].form.length == form->length;
-}
-
-/* A call that only gives an array another shape: each item is copied. */
-static bool absorb_reshape(struct absorption *absorption, size_t at, mdf_lowered_id id, bool is_reversed)
-{
-    const struct mdf_lowered_call *call = absorption->region->ops[at].of.call;
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY,
-                                .dtype = absorption->lowering->lowered->values[id].form.dtype,
-                                .n_in = 1,
-                                .origin = absorption->region->ops[at].origin};
-
-    if (call->n_outputs != 1 || call->product != NULL || call->stack != NULL || !absorption->lowering->facts[id].view.is_there ||
-        item_length(absorption, id) == 0 || !is_same_row(absorption->lowering, id)) {
-        return false;
-    }
-    op.in[0] = absorption_item(absorption, absorption->lowering->facts[id].view.id, is_reversed);
-    op.out = op.in[0] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : make_item(absorption, id, is_reversed);
-    if (op.out == MDF_LOWERED_NONE) {
-        return false;
-    }
-    absorption->lowering->facts[op.out].is_copied = true;
-    return add_op(absorption, &op, at);
-}
-
 /* The axis along which a step of a nest goes from item to item of an array, and not past one along the others; SIZE_MAX: none. */
 static size_t find_axis(const struct absorption *absorption, const struct mdf_lowered_nest *nest,
                         const struct mdf_nest_view *view)
@@ -326,8 +287,6 @@ mdf_lowered_id absorption_item(struct absorption *absorption, mdf_lowered_id id,
         done = absorb_nest(absorption, maker, is_reversed);
         break;
     case MDF_LOWERED_CALL:
-        done = absorb_reshape(absorption, maker, id, is_reversed);
-        break;
     case MDF_LOWERED_IF:
     case MDF_LOWERED_LOOP:
         break;

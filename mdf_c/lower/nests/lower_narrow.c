@@ -36,28 +36,12 @@ bool narrow_find_bounds(const struct lowering *lowering, const struct mdf_nest_s
     return range->low > INT32_MIN && range->high < INT32_MAX;
 }
 
-/* Whether a step is a number that is the same for all of the nest, made of a few that are loaded. */
-static bool is_number_within(const struct mdf_lowered_nest *nest, uint8_t i, size_t most_deep)
+bool narrow_is_number(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t step)
 {
-    const struct mdf_nest_step *step = &nest->steps[i];
-    size_t k;
+    const struct mdf_nest_view *view = &nest->steps[step].view;
 
-    if (most_deep == 0 || step->level > 0 || (step->kind != MDF_NEST_LOAD && step->kind != MDF_NEST_ELEMENT)) {
-        return false;
-    }
-    if (step->kind == MDF_NEST_LOAD) {
-        return step->view.at == MDF_NEST_NONE || is_number_within(nest, step->view.at, most_deep - 1);
-    }
-    for (k = 0; k < step->n_in && is_number_within(nest, step->in[k], most_deep - 1); k++) {
-    }
-    return k == step->n_in;
-}
-
-bool narrow_is_number(const struct mdf_lowered_nest *nest, uint8_t step)
-{
-    enum { MOST_DEEP = 4 };
-
-    return is_number_within(nest, step, MOST_DEEP);
+    return nest->steps[step].kind == MDF_NEST_LOAD && view->at == MDF_NEST_NONE &&
+           lowering->lowered->values[view->id].is_scalar;
 }
 
 /* Which operand of a step is such a row, where it is compared with such a number, and reals of 32 bits are computed beside it;
@@ -77,7 +61,7 @@ static size_t find_row(const struct lowering *lowering, const struct mdf_lowered
          j++) {
     }
     for (k = 0; k < 2 && j < nest->n_steps; k++) {
-        if (narrow_is_number(nest, step->in[1 - k]) && narrow_find_bounds(lowering, &nest->steps[step->in[k]], range)) {
+        if (narrow_is_number(lowering, nest, step->in[1 - k]) && narrow_find_bounds(lowering, &nest->steps[step->in[k]], range)) {
             return k;
         }
     }
@@ -219,61 +203,13 @@ static mdf_lowered_id add_op(struct narrow_front *front, enum mdf_lowered_code c
     return op.out;
 }
 
-/* A number of the nest as a register of one that stands in front of it. */
-static uint8_t copy_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, struct nest_draft *draft, uint8_t i)
-{
-    struct draft_step step = {.step = nest->steps[i]};
-    size_t k;
-
-    if (step.step.kind == MDF_NEST_LOAD) {
-        if (step.step.view.at != MDF_NEST_NONE) {
-            step.step.view.at = copy_number(front, nest, draft, step.step.view.at);
-        }
-        return draft->has_failed ? 0 : draft_load_elements(front->lowering, draft, &step.step.view, 0, NULL, NULL);
-    }
-    for (k = 0; k < step.step.n_in; k++) {
-        step.step.in[k] = copy_number(front, nest, draft, step.step.in[k]);
-    }
-    return draft->has_failed ? 0 : draft_add(draft, &step);
-}
-
-/* A number of the nest, as a value. */
-static mdf_lowered_id make_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step)
-{
-    const struct mdf_nest_view *view = &nest->steps[step].view;
-    struct mdf_nest_view to = {.at = MDF_NEST_NONE};
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE};
-    struct nest_draft *draft;
-    uint8_t number;
-
-    if (nest->steps[step].kind == MDF_NEST_LOAD && view->at == MDF_NEST_NONE &&
-        front->lowering->lowered->values[view->id].is_scalar) {
-        return view->id;
-    }
-    draft = draft_new(front->lowering);
-    to.id = add_scalar(front, MDF_DTYPE_INT64);
-    if (draft == NULL || to.id == MDF_LOWERED_NONE) {
-        return MDF_LOWERED_NONE;
-    }
-    number = copy_number(front, nest, draft, step);
-    if (!draft->has_failed) {
-        draft_store_elements(front->lowering, draft, number, &to, 0, NULL, NULL);
-    }
-    op.of.nest = draft->has_failed ? NULL : draft_finish(front->lowering, draft);
-    front->ops[front->n_ops++] = op;
-    return op.of.nest != NULL ? to.id : MDF_LOWERED_NONE;
-}
-
-/* It between just below and just beyond the bounds, as int32. What `is_added_to` bails out where a sum could wrap. */
+/* A number of the nest between just below and just beyond the bounds, as int32. What `is_added_to` bails out where a sum could wrap. */
 static mdf_lowered_id make_narrow(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step,
                                   struct lowering_range bounds, bool is_added_to)
 {
-    mdf_lowered_id number = make_number(front, nest, step), low, high, is_beyond;
+    mdf_lowered_id number = nest->steps[step].view.id, low, high, is_beyond;
     struct lowering_range range;
 
-    if (number == MDF_LOWERED_NONE) {
-        return number;
-    }
     if (!lowering_find_range(front->lowering, number, &range) || range.low < INT32_MIN || range.high > INT32_MAX) {
         if (is_added_to) { /* twice it is an int64: it has a distance from the ends of these */
             add_op(front, MDF_LOWERED_ADD_EXACT, 2, (const mdf_lowered_id[]){number, number}, MDF_DTYPE_INT64);
@@ -366,7 +302,7 @@ static bool is_only_narrow(const struct lowering *lowering, const struct mdf_low
     bool is_used = false;
     size_t i, k;
 
-    for (i = (size_t)number + 1; i < nest->n_steps && narrow_is_number(nest, number); i++) {
+    for (i = (size_t)number + 1; i < nest->n_steps && narrow_is_number(lowering, nest, number); i++) {
         const struct mdf_nest_step *user = &nest->steps[i];
         bool is_index = user->view.at == number, reads = is_index || memchr(user->in, number, user->n_in) != NULL;
         size_t row = reads && !is_index ? find_row(lowering, nest, i, &bounds) : SIZE_MAX;

@@ -128,14 +128,10 @@ static struct known know_leaf(const struct lowering *lowering, const struct mdf_
 
     if (step->kind == MDF_NEST_LOAD && narrow_find_bounds(lowering, step, &range)) {
         leaf = exactly(range.low, range.high);
-    } else if (narrow_is_number(nest, i)) {
-        bool is_alone =
-            step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE && lowering->lowered->values[step->view.id].is_scalar;
-
-        leaf = (struct known){.is_narrow = true, .range = {-FURTHEST - 1, FURTHEST + 1}, .faithful = FURTHEST};
-        if (is_alone && lowering_find_range(lowering, step->view.id, &range)) {
-            leaf = exactly(range.low, range.high);
-        }
+    } else if (narrow_is_number(lowering, nest, i)) {
+        leaf = lowering_find_range(lowering, step->view.id, &range)
+                   ? exactly(range.low, range.high)
+                   : (struct known){.is_narrow = true, .range = {-FURTHEST - 1, FURTHEST + 1}, .faithful = FURTHEST};
     }
     leaf.is_leaf = true;
     return leaf;

@@ -105,35 +105,11 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
 
 /* ------------------------------------------------------------------ ops */
 
-/* Whether an op of the region looks whether the index of a view is one, as the call does that moved its elements. */
-static bool checks_index(const struct mdf_lowered_region *region, const struct lowering_view *view)
+static bool is_unread_move(const struct counting *counting, mdf_lowered_id id)
 {
-    size_t i, j;
+    const struct lowering_view *view = id != MDF_LOWERED_NONE ? &counting->lowering->facts[id].view : NULL;
 
-    for (i = 0; i < region->n_ops; i++) {
-        const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
-
-        for (j = 0; nest != NULL && j < nest->n_steps; j++) {
-            const struct mdf_nest_view *load = &nest->steps[j].view;
-
-            if (nest->steps[j].kind == MDF_NEST_LOAD && load->id == view->id && load->at != MDF_NEST_NONE &&
-                load->at_limit == view->at_limit && load->at_stride == view->at_stride && mdf_nest_reads(nest, view->at)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool is_unread_move(const struct counting *counting, const struct mdf_lowered_region *region, mdf_lowered_id id)
-{
-    const struct lowering_view *view;
-
-    if (id == MDF_LOWERED_NONE) {
-        return true;
-    }
-    view = &counting->lowering->facts[id].view;
-    return counting->n_reads[id] == 0 && view->is_there && (view->at == MDF_LOWERED_NONE || checks_index(region, view));
+    return view == NULL || (counting->n_reads[id] == 0 && view->is_there && view->at == MDF_LOWERED_NONE);
 }
 
 /* Whether a call gives a result whatever its elements are: products of matrices, reductions, moves that are known before; of
@@ -223,7 +199,7 @@ static bool is_unread_loop(const struct counting *counting, const struct mdf_low
 }
 
 /* Whether nothing reads what an op makes, and it may be left out for that. */
-static bool is_unread(const struct counting *counting, const struct mdf_lowered_region *region, const struct mdf_lowered_op *op)
+static bool is_unread(const struct counting *counting, const struct mdf_lowered_op *op)
 {
     size_t i;
 
@@ -239,7 +215,7 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
         return true;
     }
     for (i = 0; i < op->of.call->n_outputs; i++) {
-        if (!is_unread_move(counting, region, op->of.call->outputs[i])) {
+        if (!is_unread_move(counting, op->of.call->outputs[i])) {
             return false;
         }
     }
@@ -340,7 +316,7 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
     for (i = region->n_ops; stays != NULL && i-- > 0;) {
         struct mdf_lowered_op *op = &region->ops[i];
 
-        stays[i] = !is_unread(counting, region, op);
+        stays[i] = !is_unread(counting, op);
         if (!stays[i] || op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_LOOP) {
             counting->step = -1;
             count_op(counting, op);

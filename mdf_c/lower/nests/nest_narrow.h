@@ -46,8 +46,8 @@ bool narrow_is_comparison(const struct mdf_nest_step *step);
 /* The least and the largest element of a constant row that a step loads; false: it loads something else, or they are no int32, or
  * at the ends of these. */
 bool narrow_find_bounds(const struct lowering *lowering, const struct mdf_nest_step *load, struct lowering_range *range);
-/* Whether a step is a number that is the same for all of the nest, made of a few that are loaded. */
-bool narrow_is_number(const struct mdf_lowered_nest *nest, uint8_t step);
+/* Whether a step loads a number. */
+bool narrow_is_number(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t step);
 /* Elements that a fold makes one of. */
 size_t narrow_points_of(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold);
 /* The function of a code; NULL: it is none of those that are done in int32. */
