@@ -685,6 +685,10 @@ MDF_API size_t mdf_state_peak_bytes(const mdf_state *state);
 MDF_API void mdf_state_interrupt(mdf_state *state);
 /* Takes back a request to stop that came too late for the evaluation that it was meant for. */
 MDF_API void mdf_state_forget_interrupt(mdf_state *state);
+/* From now on SIGINT asks `state` to stop, once the handler that there is has heard it; NULL: none, and that handler is alone
+ * again. For hosts whose handlers wait until a call has ended, and would not be able to ask. Gives the state that was asked so far
+ * (NULL: none), which is set again at the end. Nothing where SIGINT has no handler. Of one thread of the process at a time. */
+MDF_API mdf_state *mdf_ctrl_c_asks(mdf_state *state);
 /* From this moment on all evaluations of `state` together have so many seconds, in place of the time_limit_s that each call has
  * by the program's options; past them every one ends with MDF_LIMIT. 0: each has its own again. */
 MDF_API void mdf_state_limit_time(mdf_state *state, double seconds);

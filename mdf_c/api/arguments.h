@@ -36,4 +36,7 @@ bool mdf_read_sweep_options(const mdf_sweep_options *given, mdf_sweep_options *o
  * whole has; 0 where memory was refused. */
 size_t mdf_give_text(const struct mdf_text *whole, char *text, size_t size);
 
+/* A state that is freed is not asked by Ctrl-C any more. */
+void mdf_ctrl_c_forget(mdf_state *state);
+
 #endif

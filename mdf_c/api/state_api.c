@@ -53,7 +53,11 @@ mdf_state *mdf_state_new(const mdf_program *program, mdf_error *error)
 
 void mdf_state_free(mdf_state *state)
 {
-    if (mdf_state_is_free(state) && !mdf_spare_state_put(state)) {
+    if (!mdf_state_is_free(state)) {
+        return;
+    }
+    mdf_ctrl_c_forget(state);
+    if (!mdf_spare_state_put(state)) {
         mdf_state_release(state);
     }
 }

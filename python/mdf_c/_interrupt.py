@@ -1,8 +1,9 @@
 """Ctrl-C during a long call of the engine.
 
 Python runs signal handlers in its main thread, between two of its own instructions: not while that thread is inside the
-engine. So a call that may be long is made in a second thread while the main thread waits, where it can be woken. That thread
-stays for the next one: making one takes longer than the first evaluation of a small model.
+engine. Where Ctrl-C is the only signal that does something, and raises KeyboardInterrupt, the engine hears it itself
+(mdf_ctrl_c_asks). Else a call that may be long is made in a second thread while the main thread waits, where it can be woken.
+That thread stays for the next one: making one takes longer than the first evaluation of a small model.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ try:
     from _queue import SimpleQueue  # that of queue, without what else there is
 except ImportError:  # no CPython
     from queue import SimpleQueue
+
+try:
+    from _signal import NSIG, SIGINT, default_int_handler, getsignal  # those of signal, which makes an enum of each answer
+except ImportError:
+    from signal import NSIG, SIGINT, default_int_handler, getsignal
 
 Result = TypeVar("Result")
 
@@ -76,6 +82,15 @@ class _Helper:
 _idle: list[_Helper] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)  # a child has no other threads
+
+
+def only_ctrl_c_is_handled() -> bool:
+    """Whether this is the main thread, Ctrl-C raises KeyboardInterrupt, and no other signal has a handler in Python."""
+    return (
+        threading.current_thread() is threading.main_thread()
+        and getsignal(SIGINT) is default_int_handler
+        and sum(map(callable, map(getsignal, range(1, NSIG)))) == 1
+    )
 
 
 def interruptible(call: Callable[[], Result], interrupt: Callable[[], None]) -> Result:

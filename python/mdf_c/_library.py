@@ -238,6 +238,7 @@ _PROTOTYPES: dict[str, tuple] = {
     "mdf_state_peak_bytes": (c_size_t, c_void_p),
     "mdf_state_interrupt": (None, c_void_p),
     "mdf_state_forget_interrupt": (None, c_void_p),
+    "mdf_ctrl_c_asks": (c_void_p, c_void_p),
     "mdf_state_limit_time": (None, c_void_p, c_double),
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._documents import Origin, Source
 from ._findings import Findings, Warnings, located
-from ._interrupt import interruptible
+from ._interrupt import interruptible, only_ctrl_c_is_handled
 from ._library import (
     PART_FUNCTION,
     PART_INPUT,
@@ -677,11 +677,23 @@ class State(Uncopied):
 
     def _guard(self, call: Callable[[], Any]) -> None:
         try:
-            interruptible(call, self.interrupt)
+            if only_ctrl_c_is_handled():
+                self._ask_by_ctrl_c(call)
+            else:
+                interruptible(call, self.interrupt)
         except BaseException:
             lib.mdf_state_forget_interrupt(self._pointer)  # the evaluation may have ended before it was heard
             ctypes.memset(byref(self._error), 0, ctypes.sizeof(Error))
             raise
+
+    def _ask_by_ctrl_c(self, call: Callable[[], Any]) -> None:
+        """`call()` in this thread, which Ctrl-C ends; KeyboardInterrupt is raised when it has."""
+        before = None
+        try:
+            before = lib.mdf_ctrl_c_asks(self._pointer)
+            call()
+        finally:
+            lib.mdf_ctrl_c_asks(before)
 
     def _renew(self) -> None:
         """Makes the state as it was when it was new; its memory, and the ways that it has found to run, stay for later use."""

@@ -17,7 +17,7 @@ import pytest
 from conftest import DECAY, DOUBLE, ENDLESS, ROOT, model_of
 
 import mdf_c
-from mdf_c import _findings
+from mdf_c import _findings, _interrupt
 from mdf_c._findings import Findings
 from mdf_c._settings import options_of, settings_of
 
@@ -187,6 +187,48 @@ def test_a_state_can_be_used_after_ctrl_c():
     state.set_input("trips", 2)
     state.evaluate()
     assert state.output("n", "y") is not None
+
+
+def test_no_thread_is_made_where_ctrl_c_is_all_that_is_heard(monkeypatch):
+    def refuse(*_arguments):
+        raise AssertionError("a thread")
+
+    monkeypatch.setattr(_interrupt, "_idle", [])
+    monkeypatch.setattr(_interrupt, "start_new_thread", refuse)
+    state = mdf_c.compile(model_of(ENDLESS)).state()
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        state.evaluate()
+    with pytest.raises(KeyboardInterrupt):  # heard by Python alone again
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    try:
+        with pytest.raises(AssertionError, match="a thread"):  # its handler runs while the engine does
+            state.evaluate()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_ctrl_c_stops_an_evaluation_within_another_one():
+    inner = mdf_c.compile(model_of(ENDLESS)).state()
+    heard = []
+
+    def call(x):
+        try:
+            inner.evaluate()
+        except KeyboardInterrupt:
+            heard.append(True)
+        return x
+
+    functions = mdf_c.Functions()
+    functions.register("lab::inner", call)
+    node = {"input_ports": {"x": {"default_value": 1.0}}, "functions": {"f": {"function": "lab::inner", "args": {"x": "x"}}}}
+    state = mdf_c.compile(model_of({**node, "output_ports": {"y": {"value": "f"}}}), functions=functions).state()
+    interrupt_soon()
+    state.evaluate()
+    assert heard == [True]
+    assert state.output("n", "y") == 1
 
 
 def test_another_thread_can_stop_an_evaluation():
