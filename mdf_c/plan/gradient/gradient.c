@@ -305,14 +305,15 @@ bool gradient_is_whole(const struct mdf_code_call *call, size_t input)
            (call->signature->inputs[input].tensors & real_types) == 0;
 }
 
-/* Whether an operator yields no real numbers. */
-static bool yields_whole(const struct mdf_operator *row)
+/* Whether an output holds no real numbers, as the operator has it: places, counts, truths. */
+static bool is_whole_output(const struct mdf_operator *row, size_t output)
 {
     const struct mdf_schema *schema = row->since > 0 ? mdf_schema_find_anywhere(row->name, row->since) : NULL;
     mdf_dtype_set types = 0;
 
-    for (size_t i = 0; schema != NULL && i < schema->n_outputs; i++) {
-        types |= schema->outputs[i].tensor_types | schema->outputs[i].sequence_types | schema->outputs[i].optional_types;
+    if (schema != NULL && output < schema->n_outputs) {
+        types = schema->outputs[output].tensor_types | schema->outputs[output].sequence_types |
+                schema->outputs[output].optional_types;
     }
     return types != 0 && (types & real_types) == 0;
 }
@@ -339,7 +340,7 @@ static bool is_smooth(struct gradient *gradient, const struct mdf_instruction *i
         return gradient_any_input(gradient, instruction, is_active);
     }
     call = gradient_call(gradient, instruction);
-    for (size_t i = 0; i < call->n_inputs && !yields_whole(call->operator); i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         const struct mdf_derivative *rule = mdf_derivative_find(call->operator, call->settings, i);
         bool is_flat = gradient_is_whole(call, i) || (rule != NULL && (rule->expression == NULL || is_made_whole(call)));
 
@@ -448,6 +449,24 @@ static bool run_again(struct gradient *gradient, size_t at)
     return unit_emit_call(gradient->target, &call);
 }
 
+/* Marks what an instruction writes as active, but what is whole; false: there is nothing else. */
+static bool mark_outputs(struct gradient *gradient, const struct mdf_instruction *instruction)
+{
+    const struct mdf_code_call *call = instruction->opcode == MDF_OPCODE_CALL ? gradient_call(gradient, instruction) : NULL;
+    bool any = call == NULL;
+
+    if (call == NULL) {
+        gradient_any_output(gradient, instruction, mark_active);
+    }
+    for (size_t i = 0; call != NULL && i < call->n_outputs; i++) {
+        if (call->outputs[i] != MDF_NO_OPERAND && !is_whole_output(call->operator, i)) {
+            mark_active(gradient, call->outputs[i]);
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* Marks what an instruction writes where that changes smoothly with an x, which *smooth says. */
 static bool follow(struct gradient *gradient, size_t at, bool *smooth)
 {
@@ -457,10 +476,7 @@ static bool follow(struct gradient *gradient, size_t at, bool *smooth)
     if (*smooth && instruction->opcode == MDF_OPCODE_CALL && gradient_can_go_through(gradient_call(gradient, instruction))) {
         return gradient_follow_control(gradient, at, smooth);
     }
-    *smooth = *smooth && is_smooth(gradient, instruction);
-    if (*smooth) {
-        gradient_any_output(gradient, instruction, mark_active);
-    }
+    *smooth = *smooth && is_smooth(gradient, instruction) && mark_outputs(gradient, instruction);
     return true;
 }
 

@@ -109,15 +109,16 @@ static bool begin_captures(struct backward *backward, mdf_operand *formals)
     return true;
 }
 
-/* One more state: `initial`, `formal` in the body, `yield` at the end of an iteration; what it ends as is handed to `receiver`.
- * It has one type from the beginning. */
+/* One more state: `initial`, `formal` in the body, `yield` at the end of an iteration; what it ends as is handed to `receiver`, but
+ * where that changes with no x. It has one type from the beginning. */
 static bool carry(struct backward *backward, mdf_operand initial, mdf_operand formal, mdf_operand yield, mdf_operand receiver)
 {
     initial = unit_call_python(backward->gradient->target, PYTHON_AS_REAL, &initial, 1);
+    receiver = gradient_track(backward->gradient, receiver)->is_active ? receiver : MDF_NO_OPERAND;
     return list_add_operand(backward->gradient->compiler, &backward->states, initial) &&
            list_add_operand(backward->gradient->compiler, &backward->state_formals, formal) &&
            list_add_operand(backward->gradient->compiler, &backward->state_yields, yield) &&
-           list_add_operand(backward->gradient->compiler, &backward->receivers, receiver);
+           list_add(backward->gradient->compiler, &backward->receivers, &receiver, sizeof receiver);
 }
 
 /* A gradient in the type of its value, which is that of all iterations: what a model's type says may be another. */
