@@ -570,6 +570,8 @@ bool lowering_select_wholes(struct lowering *lowering);
 
 /* --- lower_carried.c: elements that a run of a loop puts into a state for the next one are states of their own. */
 bool lowering_carry_elements(struct lowering *lowering);
+/* --- loops/lower_kept_elements.c: an element of a table that all runs of a loop go on with at one place is a number meanwhile. */
+bool lowering_keep_elements(struct lowering *lowering);
 /* --- lower_blocks.c: elements of tables that a loop goes through one by one, several at once. */
 bool lowering_do_in_blocks(struct lowering *lowering);
 /* --- lower_ahead.c: what hangs on no state of a loop, and takes long, is computed for all its runs in front of it. */

@@ -466,14 +466,14 @@ static mdf_lowered_id find_ground(const struct mdf_lowered *lowered, const struc
                : MDF_LOWERED_NONE;
 }
 
-/* The value that a state's next is a copy of, where it is for this state alone, or itself. */
+/* The value that a state's next is a copy of, where it is for this state alone and lies in no stack, or itself. */
 static mdf_lowered_id copied_next(const struct mdf_lowered_loop *loop, const struct mdf_lowered_state *state)
 {
     size_t maker = mdf_lowered_find_maker(&loop->body, state->next);
 
     return maker != SIZE_MAX && loop->body.ops[maker].code == MDF_LOWERED_COPY &&
                    is_left_to(&loop->body, loop->body.ops[maker].in[0], maker) &&
-                   !mdf_lowered_is_next(loop, loop->body.ops[maker].in[0])
+                   !mdf_lowered_is_next(loop, loop->body.ops[maker].in[0]) && !is_in_stack(loop, loop->body.ops[maker].in[0])
                ? loop->body.ops[maker].in[0]
                : state->next;
 }

@@ -338,6 +338,33 @@ Test(dumps, the_least_so_far_is_foreseen)
     expect_same_ways("tests/data/dumps/least_so_far.yaml -i first=-100", true);
 }
 
+/* An element that all runs of a loop go on with at one place is a number meanwhile, but where the table is looked at elsewhere. */
+Test(dumps, elements_are_kept_as_numbers)
+{
+    static const char *const cases[] = {"", " -i at=-2", " -i at=8 -i away=-8", " -i n=0", " -i n=0 -i at=4 -i away=77", " -i row=-1 -i n=3"};
+    static const char *const ways[] = {"", "--plain", "--compile"};
+    const char *text = dump_whole("tests/data/dumps/kept_elements.yaml -n 4");
+    size_t i;
+
+    cr_expect(strstr(text, " by 1 of 9, in place") != NULL && strstr(strstr(text, " by 1 of 9, in place") + 1, " by 1 of 9, in place") == NULL,
+              "%s", text); /* only that of `shifted` is in its loop */
+    cr_expect(strstr(text, " by 1 of 12, in place") != NULL, "%s", text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[128];
+
+        snprintf(command, sizeof command, "tests/data/dumps/kept_elements.yaml%s", cases[i]);
+        expect_same_ways(command, true);
+    }
+    for (i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char command[128];
+        const struct cli_outcome *outcome;
+
+        snprintf(command, sizeof command, "mdf-run tests/data/dumps/kept_elements.yaml -n 4 -i at=9 %s", ways[i]);
+        outcome = cli_call("%s", command);
+        cr_expect(outcome->exit_status != 0 && strstr(outcome->errors, "9") != NULL, "%s: %s", command, outcome->errors);
+    }
+}
+
 /* Elements that a loop goes through one by one are loaded, computed and put several at once, but where a run loads what one shortly
  * before it has put, or counts from the end. */
 Test(dumps, elements_are_put_in_blocks)

@@ -289,12 +289,43 @@ def _goes_along(scope, depth):
         scope.tables[k] = v
 
 
+def _keeps(scope, depth):
+    """A Loop that goes on with an element of a table at one place, mostly: what it is next is made of what it was, of the run's number, and of other tables' elements."""
+    rng = scope.rng
+    k = rng.randrange(len(scope.tables))
+    table, place = scope.tables[k], scope.place()
+    if table.type == "bool":
+        return
+    body = scope.within()
+    fresh = lambda type, shape: onnx_grammar.Value(body.graph.fresh(), type, shape)
+    number, go, state = fresh("int64", []), fresh("bool", []), fresh(table.type, table.shape)
+    body.tables[k] = state
+    one = body.graph.constant("int64", [1], [1])
+    at = body.call("Add", [place, scope.constant("int64", 0)], "int64") if rng.random() < 0.3 else place
+    x = body.call("Gather", [state, at], table.type)
+    for _ in range(rng.choice([1, 1, 2])):
+        r = rng.random()
+        if r < 0.4:
+            other = rng.choice(body.tables if r < 0.05 else [v for i, v in enumerate(body.tables) if i != k] or [table])
+            y = body.call("Gather", [other, body.call("Mod", [number, scope.constant("int64", scope.graph.program.length)], "int64")], other.type)
+            y = y if y.type == table.type else body.number(table.type)
+        else:
+            y = body.call("Cast", [number], table.type, to=onnx_file.ELEMENTS[table.type]) if r < 0.7 else body.number(table.type)
+        x = body.call(rng.choice(["Add", "Sub", "Mul"] + ["Max", "Min"] * (table.type != "uint8")), [x, y], table.type)
+    put = body.call("ScatterElements", [state, *(body.call("Reshape", [v, one], v.type, [1]) for v in (place, x))], table.type, table.shape)
+    given = _results(body, [go, put] + [x] * (rng.random() < 0.3))
+    graph = {**_inner(body), "inputs": [onnx_grammar.declared(v) for v in [number, go, state]], "outputs": [onnx_grammar.declared(v) for v in given]}
+    n_runs = scope.constant("int64", rng.choice([0, 1, 3, 9])) if rng.random() < 0.7 else scope.place()
+    results = [(table.type, table.shape)] + [(x.type, [None])] * (len(given) - 2)
+    scope.tables[k] = scope.graph.call("Loop", [n_runs, "", table], results, body={"graph": graph})[0]
+
+
 STATEMENTS = [_look_up] * 5 + [_put] * 6 + [_compute] * 6 + [_choose] * 4 + [_begin_anew] * 3 + [_take_further] * 3 + [_whole_table]
 
 
 def _run(scope, n_statements, depth):
     for _ in range(n_statements):
-        kinds = STATEMENTS + ([_branch] * 6 + [_loop] * 3 + [_goes_along] * 4 if depth > 0 else [])
+        kinds = STATEMENTS + ([_branch] * 6 + [_loop] * 3 + [_goes_along] * 4 + [_keeps] * 2 if depth > 0 else [])
         scope.rng.choice(kinds)(scope, depth)
 
 
@@ -309,6 +340,8 @@ def make(seed):
     scope = Scope(graph, tables, numbers)
     if rng.random() < 0.3:
         _goes_along(scope, 1)
+    if rng.random() < 0.2:
+        _keeps(scope, 1)
     made = _loop(scope, rng.choice([1, 2, 2, 3]), graph.constant("int64", [], [rng.choice([1, 3, 7, 20, 70])]), rng.choice([2, 4, 7, 10]))
     declared = onnx_grammar.declared
     inputs = tables + numbers

@@ -1,4 +1,5 @@
-/* blocks.h - for the files that have loops do several runs at once (lower_blocks.c): places in tables.
+/* blocks.h - for the files that have loops do several runs at once (lower_blocks.c), or keep an element (lower_kept_elements.c):
+ * places in tables.
  *
  * A place is a sum: a constant, values from outside the loop, and the loop's number, each of these times a constant. */
 #ifndef MDF_LOWER_BLOCKS_H
@@ -73,6 +74,11 @@ bool block_is_same_place(const struct place *a, const struct place *b);
 /* Of a whole number; of a register of a nest of one point, of which it notes what has to be tested. */
 struct place block_place_of(const struct blocks *blocks, mdf_lowered_id id, unsigned n_left);
 struct place block_place_of_register(struct blocks *blocks, const struct mdf_lowered_nest *nest, uint8_t number);
+/* An element that a nest of one point loads, and where a put puts its number; false: it is not known. What has to be tested of
+ * the places is noted. */
+bool block_find_element(struct blocks *blocks, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
+                        struct element *element);
+bool block_find_put_place(struct blocks *blocks, const struct mdf_lowered_op *op, struct place *place);
 bool block_is_from_outside(const struct blocks *blocks, mdf_lowered_id id);
 /* The array of which each run has an element as `id`; NULL: there is none. */
 const struct mdf_lowered_rows *block_find_row(const struct mdf_lowered_loop *loop, mdf_lowered_id id);
@@ -92,6 +98,7 @@ mdf_lowered_id block_first_place(struct blocks *blocks, const struct place *plac
  * before it has put. False: it is known that it does not, or it is not asked. */
 void block_require(struct blocks *blocks, mdf_lowered_id truth);
 bool block_require_within(struct blocks *blocks, size_t i);
+bool block_is_from_front(const struct blocks *blocks, size_t i); /* the place of a test is known not to be negative */
 bool block_require_apart(struct blocks *blocks, const struct place *load, const struct place *put);
 
 #endif

@@ -181,6 +181,76 @@ struct place block_place_of_register(struct blocks *blocks, const struct mdf_low
     return combine_places((enum mdf_lowered_code)step->code, &a, &b);
 }
 
+bool block_find_element(struct blocks *blocks, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
+                         struct element *element)
+{
+    const struct mdf_lowered_value *value = &blocks->lowering->lowered->values[step->view.id];
+    struct place index;
+
+    if (value->is_scalar || value->open_axes != 0 || step->view.cuts || step->view.at == MDF_NEST_NONE) {
+        return false;
+    }
+    index = block_place_of_register(blocks, nest, step->view.at);
+    *element =
+        (struct element){block_add_places(block_constant_place(step->view.first), &index, step->view.at_stride), step->view.id};
+    if (element->place.is_known) {
+        block_add_test(blocks, &index, step->view.at_limit);
+    }
+    return element->place.is_known;
+}
+
+/* Of one of the indices that lie in an array: what a nest of one point of a region puts there. */
+static struct place place_in_array(struct blocks *blocks, const struct mdf_lowered_region *region, mdf_lowered_id array, size_t number)
+{
+    size_t i, k;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+
+        if (op->code == MDF_LOWERED_COPY && op->out == array) {
+            return place_in_array(blocks, region, op->in[0], number);
+        }
+        for (k = 0; op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 && k < op->of.nest->n_steps; k++) {
+            const struct mdf_nest_step *step = &op->of.nest->steps[k];
+
+            if (step->kind == MDF_NEST_STORE && step->view.id == array && step->view.first == (int64_t)number) {
+                return block_place_of_register(blocks, op->of.nest, step->in[0]);
+            }
+        }
+    }
+    return (struct place){.is_known = false};
+}
+
+/* Of one of the indices of a put: a number, or an element of an array. */
+static struct place place_of_index(struct blocks *blocks, const struct mdf_lowered_op *put, size_t number)
+{
+    struct place place;
+
+    if (blocks->lowering->lowered->values[put->in[2]].is_scalar) {
+        return block_place_of(blocks, put->in[2], MOST_SUMMED);
+    }
+    place = place_in_array(blocks, &blocks->loop->body, put->in[2], number);
+    return place.is_known ? place : place_in_array(blocks, blocks->region, put->in[2], number);
+}
+
+bool block_find_put_place(struct blocks *blocks, const struct mdf_lowered_op *op, struct place *place)
+{
+    const struct mdf_lowered_put *put = op->of.put;
+    size_t i;
+
+    *place = block_constant_place(0);
+    for (i = 0; i < put->n_indices; i++) {
+        struct place index = place_of_index(blocks, op, i);
+
+        *place = block_add_places(*place, &index, put->steps[i]);
+        if (!place->is_known) {
+            return false;
+        }
+        block_add_test(blocks, &index, put->limits[i]);
+    }
+    return true;
+}
+
 /* Between which numbers a place lies, of a run before number n (SIZE_MAX: it is not known how many there are). */
 static bool find_range(const struct blocks *blocks, const struct place *place, struct lowering_range *range)
 {
@@ -287,6 +357,13 @@ static mdf_lowered_id last_place(struct blocks *blocks, const struct place *plac
         runs = block_before(blocks, MDF_LOWERED_MULTIPLY, runs, block_number(blocks, place->factor));
     }
     return block_before(blocks, place->factor == -1 ? MDF_LOWERED_SUBTRACT : MDF_LOWERED_ADD, first, runs);
+}
+
+bool block_is_from_front(const struct blocks *blocks, size_t i)
+{
+    struct lowering_range range;
+
+    return find_range(blocks, &blocks->tests[i].place, &range) && range.low >= 0;
 }
 
 bool block_require_within(struct blocks *blocks, size_t i)

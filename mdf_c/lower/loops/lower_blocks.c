@@ -107,25 +107,6 @@ static bool load_elements(struct blocks *blocks, const struct element *element, 
     return true;
 }
 
-/* An element that a nest of one point loads; false: it is loaded otherwise. */
-static bool find_element(struct blocks *blocks, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
-                         struct element *element)
-{
-    const struct mdf_lowered_value *value = &blocks->lowering->lowered->values[step->view.id];
-    struct place index;
-
-    if (value->is_scalar || value->open_axes != 0 || step->view.cuts || step->view.at == MDF_NEST_NONE) {
-        return false;
-    }
-    index = block_place_of_register(blocks, nest, step->view.at);
-    *element =
-        (struct element){block_add_places(block_constant_place(step->view.first), &index, step->view.at_stride), step->view.id};
-    if (element->place.is_known) {
-        block_add_test(blocks, &index, step->view.at_limit);
-    }
-    return element->place.is_known;
-}
-
 static bool add_step(struct blocks *blocks, const struct mdf_lowered_nest *nest, uint8_t number, uint8_t *found)
 {
     const struct mdf_nest_step *step = &nest->steps[number];
@@ -139,7 +120,7 @@ static bool add_step(struct blocks *blocks, const struct mdf_lowered_nest *nest,
         return blocks->lowering->lowered->values[step->view.id].is_scalar && find_register(blocks, step->view.id, found);
     }
     if (step->kind == MDF_NEST_LOAD) {
-        return find_element(blocks, nest, step, &element) && load_elements(blocks, &element, found);
+        return block_find_element(blocks, nest, step, &element) && load_elements(blocks, &element, found);
     }
     if (step->kind != MDF_NEST_ELEMENT || draft_calls(step)) {
         return false;
@@ -266,46 +247,6 @@ static const struct mdf_lowered_op *find_put(const struct blocks *blocks, const 
                : NULL;
 }
 
-/* Of one of the indices of a put: a number, or what a nest of one point puts into the array of them. */
-static struct place place_of_index(struct blocks *blocks, const struct mdf_lowered_op *put, size_t number)
-{
-    size_t i, k;
-
-    if (blocks->lowering->lowered->values[put->in[2]].is_scalar) {
-        return block_place_of(blocks, put->in[2], MOST_SUMMED);
-    }
-    for (i = 0; i < blocks->loop->body.n_ops; i++) {
-        const struct mdf_lowered_op *op = &blocks->loop->body.ops[i];
-
-        for (k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
-            const struct mdf_nest_step *step = &op->of.nest->steps[k];
-
-            if (step->kind == MDF_NEST_STORE && step->view.id == put->in[2] && step->view.first == (int64_t)number) {
-                return block_place_of_register(blocks, op->of.nest, step->in[0]);
-            }
-        }
-    }
-    return (struct place){.is_known = false};
-}
-
-static bool find_put_place(struct blocks *blocks, const struct mdf_lowered_op *op, struct place *place)
-{
-    const struct mdf_lowered_put *put = op->of.put;
-    size_t i;
-
-    *place = block_constant_place(0);
-    for (i = 0; i < put->n_indices; i++) {
-        struct place index = place_of_index(blocks, op, i);
-
-        *place = block_add_places(*place, &index, put->steps[i]);
-        if (!place->is_known) {
-            return false;
-        }
-        block_add_test(blocks, &index, put->limits[i]);
-    }
-    return place->factor == 1 || place->factor == -1;
-}
-
 /* The numbers that a block puts into a state are stored as a row, which is put where the block begins. */
 static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op *from, struct mdf_lowered_op *op)
 {
@@ -317,7 +258,7 @@ static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op
     struct place place;
     uint8_t found;
 
-    if (!find_put_place(blocks, from, &place) || place.factor != blocks->way || !find_register(blocks, from->in[1], &found)) {
+    if (!block_find_put_place(blocks, from, &place) || place.factor != blocks->way || !find_register(blocks, from->in[1], &found)) {
         return false;
     }
     view.id = lowering_add_row(lowering, dtype, blocks->size);
@@ -363,7 +304,7 @@ static bool is_plain(struct blocks *blocks)
 
             if (op->of.nest->n_axes != 0 || op->of.nest->is_open ||
                 (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE &&
-                 !find_element(blocks, op->of.nest, step, &element))) {
+                 !block_find_element(blocks, op->of.nest, step, &element))) {
                 return false;
             }
         }
@@ -391,7 +332,7 @@ static bool are_apart(struct blocks *blocks, const struct mdf_lowered_state *sta
     struct place put;
     size_t i, k;
 
-    if (!find_put_place(blocks, find_put(blocks, state), &put)) {
+    if (!block_find_put_place(blocks, find_put(blocks, state), &put) || (put.factor != 1 && put.factor != -1)) {
         return false;
     }
     blocks->way = put.factor;
@@ -402,7 +343,7 @@ static bool are_apart(struct blocks *blocks, const struct mdf_lowered_state *sta
             const struct mdf_nest_step *step = &op->of.nest->steps[k];
 
             if (step->kind == MDF_NEST_LOAD && step->view.id == state->parameter &&
-                !(find_element(blocks, op->of.nest, step, &element) && block_require_apart(blocks, &element.place, &put))) {
+                !(block_find_element(blocks, op->of.nest, step, &element) && block_require_apart(blocks, &element.place, &put))) {
                 return false;
             }
         }
