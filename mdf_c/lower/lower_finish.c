@@ -189,7 +189,7 @@ bool lowering_finish(struct lowering *lowering)
         !lowering_store_columns(lowering) || !lowering_turn_arrays(lowering) || !lowering_add_columns(lowering) ||
         !lowering_take_row_elements(lowering) || !lowering_take_apart(lowering) || !lowering_carry_elements(lowering) ||
         !lowering_keep_elements(lowering) || !lowering_read_numbers(lowering) || !lowering_do_in_blocks(lowering) ||
-        !lowering_unroll_sums(lowering) || !lowering_cut_rows(lowering) ||
+        !lowering_compute_places(lowering) || !lowering_unroll_sums(lowering) || !lowering_cut_rows(lowering) ||
         !lowering_branch_foreseen(lowering) || !lowering_widen_truths(lowering) || !lowering_order_functions(lowering) ||
         !lowering_find_concurrent(lowering)) {
         return false;

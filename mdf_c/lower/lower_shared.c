@@ -23,8 +23,7 @@ static bool has_same_function(const struct mdf_lowered_op *a, const struct mdf_l
                : true;
 }
 
-/* Whether two values are one, or numbers that are constant and the same. */
-static bool is_same_value(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b)
+bool lowering_is_same_value(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b)
 {
     const struct mdf_lowered_value *left = &lowering->lowered->values[a], *right = &lowering->lowered->values[b];
 
@@ -42,7 +41,7 @@ static bool are_same(const struct lowering *lowering, const struct mdf_lowered_o
         !mdf_value_has_form_of(&lowering->lowered->values[a->out].form, &lowering->lowered->values[b->out].form)) {
         return false;
     }
-    for (i = 0; i < a->n_in && is_same_value(lowering, a->in[i], b->in[i]); i++) {
+    for (i = 0; i < a->n_in && lowering_is_same_value(lowering, a->in[i], b->in[i]); i++) {
     }
     return i == a->n_in;
 }

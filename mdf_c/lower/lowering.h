@@ -514,6 +514,8 @@ bool lowering_drop_passed_on(struct lowering *lowering, struct scope *scope, str
 bool lowering_is_same_step(const struct lowering *lowering, const struct mdf_nest_step *a, const struct mdf_nest_step *b);
 /* --- lower_shared.c: what ops of a region compute twice is computed once, before they are grouped. */
 bool lowering_share_ops(struct lowering *lowering, struct region *region);
+/* Whether two values are one, or numbers that are constant and the same. */
+bool lowering_is_same_value(const struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b);
 /* --- lower_copies.c: nests and products read what copies of another shape are copies of; and so do ops on numbers. */
 bool lowering_read_originals(struct lowering *lowering);
 bool lowering_read_numbers(struct lowering *lowering);
@@ -574,6 +576,8 @@ bool lowering_carry_elements(struct lowering *lowering);
 bool lowering_keep_elements(struct lowering *lowering);
 /* --- lower_blocks.c: elements of tables that a loop goes through one by one, several at once. */
 bool lowering_do_in_blocks(struct lowering *lowering);
+/* --- loops/lower_place_numbers.c: places in tables of several axes are numbers of their own. */
+bool lowering_compute_places(struct lowering *lowering);
 /* --- lower_ahead.c: what hangs on no state of a loop, and takes long, is computed for all its runs in front of it. */
 bool lowering_compute_ahead(struct lowering *lowering);
 

@@ -1,5 +1,5 @@
-/* blocks.h - for the files that have loops do several runs at once (lower_blocks.c), or keep an element (lower_kept_elements.c):
- * places in tables.
+/* blocks.h - for the files that have loops do several runs at once (lower_blocks.c), or keep an element (lower_kept_elements.c), or
+ * find it by a number of its own (lower_place_numbers.c): places in tables.
  *
  * A place is a sum: a constant, values from outside the loop, and the loop's number, each of these times a constant. */
 #ifndef MDF_LOWER_BLOCKS_H
@@ -85,8 +85,8 @@ const struct mdf_lowered_rows *block_find_row(const struct mdf_lowered_loop *loo
 /* Notes that a place has to be from 0 to below the limit in all runs. */
 void block_add_test(struct blocks *blocks, struct place *place, int64_t limit);
 
-/* An op on numbers, at the end of a region (`at` NULL), or in front of op number *at, which moves; its result. NONE: memory ran
- * out, or it is of NONE. */
+/* An op on numbers, at the end of a region (`at` NULL), or in front of op number *at, which moves; its result, or that of the same
+ * op further in front. NONE: memory ran out, or it is of NONE. */
 mdf_lowered_id block_add_op(struct blocks *blocks, struct mdf_lowered_region *region, size_t *at, size_t depth,
                             struct mdf_lowered_op op, mdf_dtype result);
 mdf_lowered_id block_number(const struct blocks *blocks, int64_t constant);
@@ -98,6 +98,8 @@ mdf_lowered_id block_first_place(struct blocks *blocks, const struct place *plac
  * before it has put. False: it is known that it does not, or it is not asked. */
 void block_require(struct blocks *blocks, mdf_lowered_id truth);
 bool block_require_within(struct blocks *blocks, size_t i);
+/* Between which numbers it lies in all runs; false: it is not known. */
+bool block_find_range(const struct blocks *blocks, const struct place *place, struct lowering_range *range);
 bool block_is_from_front(const struct blocks *blocks, size_t i); /* the place of a test is known not to be negative */
 bool block_require_apart(struct blocks *blocks, const struct place *load, const struct place *put);
 

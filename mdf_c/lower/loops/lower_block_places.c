@@ -251,8 +251,7 @@ bool block_find_put_place(struct blocks *blocks, const struct mdf_lowered_op *op
     return true;
 }
 
-/* Between which numbers a place lies, of a run before number n (SIZE_MAX: it is not known how many there are). */
-static bool find_range(const struct blocks *blocks, const struct place *place, struct lowering_range *range)
+bool block_find_range(const struct blocks *blocks, const struct place *place, struct lowering_range *range)
 {
     size_t n = blocks->loop->n_runs, i;
 
@@ -284,13 +283,40 @@ static bool find_range(const struct blocks *blocks, const struct place *place, s
 
 /* ------------------------------------------------------------------ ops on whole numbers */
 
+/* What one of the last ops of a region in front of number `at` has made of the same numbers; NONE: none has. */
+static mdf_lowered_id find_same(const struct blocks *blocks, const struct mdf_lowered_region *region, size_t at,
+                                const struct mdf_lowered_op *op)
+{
+    enum { MOST_BACK = 64 };
+    size_t i, k;
+
+    for (i = at; i-- > 0 && at - i <= MOST_BACK;) {
+        const struct mdf_lowered_op *other = &region->ops[i];
+
+        if (other->code != op->code || other->dtype != op->dtype || other->n_in != op->n_in || op->code > MDF_LOWERED_CAST) {
+            continue;
+        }
+        for (k = 0; k < op->n_in && lowering_is_same_value(blocks->lowering, other->in[k], op->in[k]); k++) {
+        }
+        if (k == op->n_in && blocks->lowering->lowered->values[other->out].form.rank == 0) {
+            return other->out;
+        }
+    }
+    return MDF_LOWERED_NONE;
+}
+
 mdf_lowered_id block_add_op(struct blocks *blocks, struct mdf_lowered_region *region, size_t *at, size_t depth,
                             struct mdf_lowered_op op, mdf_dtype result)
 {
     struct mdf_lowered_op *room;
+    mdf_lowered_id same;
 
     if (op.in[0] == MDF_LOWERED_NONE || (op.n_in > 1 && op.in[1] == MDF_LOWERED_NONE)) {
         return MDF_LOWERED_NONE;
+    }
+    same = find_same(blocks, region, at != NULL ? *at : region->n_ops, &op);
+    if (same != MDF_LOWERED_NONE) {
+        return same;
     }
     op.out = lowering_add_scalar(blocks->lowering, MDF_LOWERED_RESULT, result, depth);
     room = lowering_insert_ops(blocks->lowering, region, at != NULL ? *at : region->n_ops, 1);
@@ -363,14 +389,14 @@ bool block_is_from_front(const struct blocks *blocks, size_t i)
 {
     struct lowering_range range;
 
-    return find_range(blocks, &blocks->tests[i].place, &range) && range.low >= 0;
+    return block_find_range(blocks, &blocks->tests[i].place, &range) && range.low >= 0;
 }
 
 bool block_require_within(struct blocks *blocks, size_t i)
 {
     const struct test *test = &blocks->tests[i];
     struct lowering_range range;
-    bool is_known = find_range(blocks, &test->place, &range);
+    bool is_known = block_find_range(blocks, &test->place, &range);
     mdf_lowered_id first, last;
 
     if (is_known && range.low >= 0 && range.high < test->limit) {
@@ -402,7 +428,7 @@ bool block_require_apart(struct blocks *blocks, const struct place *load, const 
     if (!ahead.is_known || load->factor != put->factor) {
         return false;
     }
-    is_known = find_range(blocks, &ahead, &range);
+    is_known = block_find_range(blocks, &ahead, &range);
     if (is_known && (range.low >= 0 || range.high <= -blocks->size)) {
         return true;
     }
