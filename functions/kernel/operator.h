@@ -163,6 +163,7 @@ enum mdf_form {
     MDF_FORM_LP_NORM,
     MDF_FORM_POOL,        /* windows folded (mdf_c/lower/nests/lower_pools.c), as the routine plans them */
     MDF_FORM_POOL_PLANES, /* the same of whole planes */
+    MDF_FORM_CONVOLUTION, /* sums of products along windows (mdf_c/lower/nests/lower_convolution.c), as the routine plans them */
     MDF_FORM_LIST,       /* of the inputs: what [a, b] makes */
     MDF_FORM_OUTPUTS,    /* the same of the outputs of a call, but those at the end that it has not made */
     MDF_FORM_LIST_ITEM,  /* of a list too: one of its items */

@@ -599,6 +599,21 @@ static bool is_short_norm_or_pool(const struct lowering *lowering, const struct 
            trial->effective[0]->length <= (size_t)(has_channels ? MOST_OF_CHANNELS : MOST_ELEMENTS);
 }
 
+/* Whether a call is a convolution of few products in a loop, whose kernel lays out planes and windows each time. */
+static bool is_short_convolution(const struct lowering *lowering, const struct trial *trial)
+{
+    enum { MOST_PRODUCTS = 1 << 15 };
+    size_t n_outputs;
+
+    if (trial->source->operator->form != MDF_FORM_CONVOLUTION || lowering->region->kind != REGION_BODY || trial->n < 2 ||
+        trial->ids[1] == MDF_LOWERED_NONE || trial->effective[1]->kind != MDF_KIND_TENSOR || trial->effective[1]->rank < 3 ||
+        trial->effective[1]->length == 0) {
+        return false;
+    }
+    n_outputs = (size_t)mdf_value_shape(trial->effective[1])[0];
+    return trial->results[0].length * (trial->effective[1]->length / n_outputs) <= MOST_PRODUCTS;
+}
+
 /* Whether the result is the same, whatever the elements are. */
 static bool has_constant_result(const struct trial *trial)
 {
@@ -677,7 +692,8 @@ static bool lower_as_nests(struct lowering *lowering, struct scope *scope, struc
 static bool lower_as_numbers(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     bool may_compose = lowering->is_for_source || is_short_softmax(lowering, trial) || is_short_one_hot(lowering, trial) ||
-                       is_short_norm_or_pool(lowering, trial) || is_composed(lowering, trial);
+                       is_short_norm_or_pool(lowering, trial) || is_short_convolution(lowering, trial) ||
+                       is_composed(lowering, trial);
 
     if (lowering_has_failed(lowering)) {
         return true;

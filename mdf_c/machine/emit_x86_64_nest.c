@@ -506,7 +506,7 @@ static bool has_covered_folds(const struct mdf_lowered_nest *nest)
     for (i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
-        if (step->kind == MDF_NEST_FOLD && (step->order == MDF_NEST_IN_DEPTHS || step->has_start || step->is_fused)) {
+        if (step->kind == MDF_NEST_FOLD && step->order == MDF_NEST_IN_DEPTHS) {
             return false;
         }
     }

@@ -39,7 +39,7 @@ enum node_code {
     NODE_NUMBER,  /* a constant in all lanes */
     NODE_ELEMENT, /* of in[0], in[1], in[2]; of a fold: what total in[0] becomes by in[1], which
                      is made anew; an addition of three: of in[0], and in[1] times in[2], fused */
-    NODE_TOTAL,   /* what a fold begins with, in all lanes */
+    NODE_TOTAL,   /* what a fold begins with, in all lanes, or in[0] */
     NODE_TAKE,    /* changes the total in[0] by in[1]; with three, by in[1] times in[2], fused; of an extreme's index, with four,
                      also in[2], which becomes in[3] with it */
     NODE_COUNT,   /* adds one to the index in[0] */

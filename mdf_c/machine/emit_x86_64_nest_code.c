@@ -158,6 +158,12 @@ static void emit_total(struct nest_code *code, const struct nest_node *node)
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
     uint8_t target = target_register(code, node);
 
+    if (node->n_in == 1) {
+        assemble_vector(nest_assembler(code), VECTOR_MOVE, nest_vector_size(code, node->dtype), target, 0,
+                        in_register(operand_register(code, node, 0)));
+        write_back(code, node, target);
+        return;
+    }
     nest_load_bits(code, node->is_index ? 0 : beginning_of(step->fold, node->dtype),
                    (unsigned)mdf_dtype_size((mdf_dtype)node->dtype), target);
     write_back(code, node, target);
@@ -299,7 +305,8 @@ static void emit_take_product(struct nest_code *code, const struct nest_node *no
     if (target != total) {
         assemble_vector(assembler, VECTOR_MOVE, size, target, 0, in_register(total));
     }
-    assemble_vector(assembler, VECTOR_ADD_PRODUCT, size, target, factor, other);
+    assemble_vector(assembler, node->dtype == MDF_DTYPE_FLOAT32 ? VECTOR_ADD_PRODUCT_OF_FLOATS : VECTOR_ADD_PRODUCT, size, target,
+                    factor, other);
 }
 
 /* They lie in memory for it. */

@@ -138,9 +138,12 @@ static bool turn_rows(struct nest_code *code, struct nest_block *block)
 
 /* ------------------------------------------------------------------ products that are summed */
 
-static bool is_exact_product(const struct nest_code *code, const struct nest_node *node)
+/* Whether a node is a product that a sum takes without its being rounded, as it needs no rounding, or is none. */
+static bool is_exact_product(const struct nest_code *code, const struct nest_node *sum, const struct nest_node *node)
 {
-    return node->code == NODE_ELEMENT && mdf_nest_is_exact_product(code->nest, node->step);
+    return node->code == NODE_ELEMENT && (code->nest->steps[sum->step].is_fused
+                                              ? code->nest->steps[sum->step].in[0] == node->step
+                                              : mdf_nest_is_exact_product(code->nest, node->step));
 }
 
 /* Whether a node adds in[1] to in[0]. */
@@ -148,7 +151,8 @@ static bool is_sum(const struct nest_code *code, const struct nest_node *node)
 {
     const struct mdf_nest_step *step = &code->nest->steps[node->step];
 
-    return node->n_in == 2 && !node->is_in_turn && node->dtype == MDF_DTYPE_FLOAT64 &&
+    return node->n_in == 2 && !node->is_in_turn &&
+           (node->dtype == MDF_DTYPE_FLOAT64 || (step->is_fused && node->code == NODE_TAKE)) &&
            (step->kind == MDF_NEST_FOLD ? (node->code == NODE_TAKE || node->code == NODE_ELEMENT) && step->fold == MDF_NEST_SUM
                                         : node->code == NODE_ELEMENT && step->code == MDF_LOWERED_ADD);
 }
@@ -161,14 +165,14 @@ static void fuse_product(struct nest_code *code, struct nest_node *sum)
     if (!is_sum(code, sum)) {
         return;
     }
-    if (sum->code == NODE_ELEMENT && !is_exact_product(code, &code->nodes[sum->in[1]])) {
+    if (sum->code == NODE_ELEMENT && !is_exact_product(code, sum, &code->nodes[sum->in[1]])) {
         uint32_t first = sum->in[0];
 
         sum->in[0] = sum->in[1]; /* which makes no difference to a sum */
         sum->in[1] = first;
     }
     product = &code->nodes[sum->in[1]];
-    if (is_exact_product(code, product) && (sum->code == NODE_TAKE || product->block == sum->block)) {
+    if (is_exact_product(code, sum, product) && (sum->code == NODE_TAKE || product->block == sum->block)) {
         sum->in[2] = product->in[1];
         sum->in[1] = product->in[0];
         sum->n_in = 3;

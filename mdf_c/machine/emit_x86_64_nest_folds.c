@@ -123,6 +123,11 @@ void nest_begin_fold(struct nest_code *code, size_t i)
     for (k = 0; k < n; k++) {
         struct nest_node node = {.code = NODE_TOTAL, .step = (uint8_t)i, .dtype = step->operand_dtype};
 
+        if (step->has_start) { /* in one lane: a total for each copy */
+            nest_go_to_copy(code, step->level, k);
+            node.n_in = 1;
+            node.in[0] = nest_value_of(code, step->in[1]);
+        }
         code->steps[i].totals[k] = nest_add_node(code, node);
         if (nest_finds_index(step)) {
             code->steps[i].places[k] = begin_index(code, i);

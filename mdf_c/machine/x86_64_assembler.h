@@ -284,6 +284,7 @@ enum vector_code {
     VECTOR_INTERLEAVE_UPPER = VECTOR_CODE(1, 0, 0, 0x15),
     VECTOR_PRODUCT_ADD = VECTOR_CODE(2, 1, 1, 0xA8), /* of doubles: the target, which is read, times first, plus second, fused */
     VECTOR_ADD_PRODUCT = VECTOR_CODE(2, 1, 1, 0xB8), /* of doubles: the target, which is read, plus first times second, fused */
+    VECTOR_ADD_PRODUCT_OF_FLOATS = VECTOR_CODE(2, 1, 0, 0xB8),
     VECTOR_STORE_BYTE = VECTOR_CODE(3, 1, 0, 0x14),  /* number: which byte */
     VECTOR_UPPER_HALF = VECTOR_CODE(3, 1, 0, 0x39),  /* the register field is the source */
     VECTOR_UPPER_32 = VECTOR_CODE(3, 1, 1, 0x1B),    /* the same of 64 bytes */

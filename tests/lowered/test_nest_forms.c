@@ -103,6 +103,17 @@ Test(nest_forms, convolutions_of_one_window)
     cr_expect(strstr(text, "= routine Conv") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
 }
 
+/* Convolutions of few products are nests, of which what their padding is laid out for, and what is made of them, are parts. */
+Test(nest_forms, convolutions_of_few_products)
+{
+    const char *text = dump_whole("tests/data/dumps/convolutions.yaml");
+
+    expect_same_ways("tests/data/dumps/convolutions.yaml", true);
+    cr_expect((strstr(text, " Conv(") == NULL && strstr(text, " sum r") != NULL) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s",
+              text);
+    cr_expect_str_eq(cli_call("mdf-run tests/data/dumps/convolutions.yaml --dump c | grep -c 'convolve'")->output, "0\n");
+}
+
 /* What a model computes twice of the same values is computed once: numbers, arrays, what moves read of them too; so is a number
  * that it looks up twice. */
 Test(nest_forms, what_is_written_twice)

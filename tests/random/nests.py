@@ -1,10 +1,11 @@
 """Random ONNX programs whose loops have bodies of arrays: what becomes loop nests (docs/lowered.md). Broadcasts of unequal shapes, reductions along any axes, products of small
-matrices, moves, elements by the loop's number, places of extremes. ``make(seed)`` gives one case (case.py)."""
+matrices, convolutions, moves, elements by the loop's number, places of extremes. ``make(seed)`` gives one case (case.py)."""
 import random
 
 import onnx_calls
 import onnx_file
 import onnx_grammar
+import onnx_layers
 
 TYPES = ["float32"] * 5 + ["float64"] * 3 + ["int64", "int32", "float16"]
 NEWER_TYPES = TYPES + ["bfloat16"]  # of the operators of opset 15
@@ -84,6 +85,24 @@ def _product(g):
         g.call("MatMul", [x, y], [(x.type, x.shape[:-1])])
         return
     g.call("MatMul", [x, y], [(x.type, x.shape[:-1] + y.shape[-1:])])
+
+
+def _slide(g):
+    """A convolution: of channels where there are axes for these, else of a line or a plane."""
+    x = g.pick(lambda v: v.type in ("float32", "float64") and v.shape and len(v.shape) < 5)
+    if x is None:
+        return
+    shape = x.shape if len(x.shape) > 2 else [1, 1] + x.shape
+    image = x if shape is x.shape else g.call("Reshape", [x, g.constant("int64", [len(shape)], shape)], [(x.type, shape)])[0]
+    attributes, counts = onnx_layers.windows(g, shape[2:], True)
+    groups, outputs = g.rng.choice([n for n in (1, 1, 2, 3, 4) if shape[1] % n == 0]), g.rng.choice([1, 1, 2, 3])
+    if min(counts) < 1 or onnx_grammar.length(shape[:1] + [groups * outputs] + counts) > 2000:
+        return
+    inputs = [image, g.constant(x.type, [groups * outputs, shape[1] // groups] + attributes["kernel_shape"])]
+    inputs += [g.constant(x.type, [groups * outputs])] * (g.rng.random() < 0.4)
+    made = g.call("Conv", inputs, [(x.type, [shape[0], groups * outputs] + counts)], group=groups, **attributes)[0]
+    if made.shape == shape and image is not x:
+        g.call("Reshape", [made, g.constant("int64", [len(x.shape)], x.shape)], [(x.type, x.shape)])
 
 
 def _move(g):
@@ -248,7 +267,7 @@ def _chosen(g):
     _fold_axis(g, part, [None], 0)
 
 
-_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_move] * 4 + [_gather] * 2 + [_element] + [_put] * 2 + [_cut] * 2 + [_prefix, _chosen] + [_cast]
+_KINDS = [_binary] * 6 + [_unary] * 2 + [_reduce] * 4 + [_place] + [_product] * 3 + [_slide] * 2 + [_move] * 4 + [_gather] * 2 + [_element] + [_put] * 2 + [_cut] * 2 + [_prefix, _chosen] + [_cast]
 
 
 def _fill(body, n):

@@ -19,7 +19,7 @@ def _array(g, type, shape):
     return g.call("Reshape", [x, g.constant("int64", [len(shape)], shape)], [(type, shape)])[0] if x is not None else g.constant(type, shape)
 
 
-def _windows(g, sizes, with_dilations):
+def windows(g, sizes, with_dilations):
     """Attributes of windows over axes of these sizes, and how many there are of each."""
     kernel = [g.rng.randint(1, min(3, n)) for n in sizes]
     strides, pads = [g.rng.choice([1, 1, 2, 3]) for _ in sizes], [g.rng.randint(0, k - 1) for k in kernel + kernel]
@@ -37,7 +37,7 @@ def _plane(g):
 def _convolve(g, type):
     groups, channels, outputs, batch = g.rng.choice([1, 1, 2, 3]), g.rng.choice([1, 1, 2, 5]), g.rng.choice([1, 2, 7]), g.rng.choice([1, 2])
     sizes = _plane(g)
-    attributes, counts = _windows(g, sizes, True)
+    attributes, counts = windows(g, sizes, True)
     if min(counts) < 1:
         return False
     inputs = [_array(g, type, [batch, groups * channels] + sizes), g.get(type, [groups * outputs, channels] + attributes["kernel_shape"])]
@@ -59,7 +59,7 @@ def _convolve_back(g, type):
 
 def _pool(g, type):
     sizes, planes = _plane(g), [g.rng.choice([1, 2]), g.rng.choice([1, 3])]
-    attributes, counts = _windows(g, sizes, False)
+    attributes, counts = windows(g, sizes, False)
     if min(counts) < 1:
         return False
     x, op = _array(g, type, planes + sizes), g.rng.choice(["MaxPool", "AveragePool", "LpPool"])
@@ -138,7 +138,7 @@ def _multiply_bytes(g, _type):
 
 def _convolve_bytes(g, _type):
     groups, channels, outputs, sizes = g.rng.choice([1, 1, 2]), g.rng.choice([1, 3]), g.rng.choice([1, 2]), _plane(g)
-    attributes, counts = _windows(g, sizes, True)
+    attributes, counts = windows(g, sizes, True)
     if min(counts) < 1 or g.program.opset < 10:
         return False
     x, x_scale, x_zero = _bytes(g, [1, groups * channels] + sizes)

@@ -449,5 +449,5 @@ static const struct mdf_operator places = {
 const struct mdf_operator mdf_operators_conv[] = {
     {"Conv", 1, 99, conv, mdf_conv_setting_table, sizeof(struct mdf_conv_settings), MDF_OPERATOR_PURE, NULL,
      .infer = &mdf_rule_conv, .meaning = MDF_MEANING("sum", &places, MDF_CONV_STEPS("x0", "x1", "x2", "places(x0, x1)")),
-     .routine = &(const struct mdf_routine){plan_conv, .function = routine_function}},
+     .form = MDF_FORM_CONVOLUTION, .routine = &(const struct mdf_routine){plan_conv, .function = routine_function}},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -43,5 +43,24 @@ mdf_lowered_id compose_norm(struct composing *composing);
 /* lower_pools.c: the same of pools. */
 bool compose_has_pool(enum mdf_form form);
 mdf_lowered_id compose_pool(struct composing *composing);
+/* lower_convolution.c: the same of convolutions. */
+mdf_lowered_id compose_convolution(struct composing *composing);
+
+/* Windows over the spatial dimensions, those from 2 on, of input 0. */
+struct compose_windows {
+    struct composing *composing;
+    size_t rank;                           /* spatial dimensions */
+    const int64_t *numbers;                /* of these, as plans have them (functions/windows/taps_routine.inc) */
+    mdf_lowered_id met;                    /* the array that they go over */
+    int64_t sizes[MDF_INLINE_RANK];        /* of its dimensions */
+    uint8_t taps[MDF_INLINE_RANK], n_taps; /* axes of a window that have more than one index */
+};
+
+/* lower_pools.c: the array that windows go over, with the padding where they reach into it: laid out by nests of its own. False:
+ * there is too much of that. Then the element that each tap meets: along[i] is the axis of spatial dimension i of the windows,
+ * and from one index to the next of the axes `outer` there are so many planes. */
+bool compose_surround(struct compose_windows *windows, double padding);
+uint8_t compose_meet(struct compose_windows *windows, size_t n_outer, const uint8_t *outer, const int64_t *planes,
+                     const uint8_t *along);
 
 #endif

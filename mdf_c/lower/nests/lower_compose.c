@@ -546,7 +546,8 @@ static mdf_lowered_id compose_one(struct composing *composing)
     return compose_has_features(source->operator->form) ? compose_features(composing)
            : compose_has_norm(source->operator->form)   ? compose_norm(composing)
            : compose_has_pool(source->operator->form)   ? compose_pool(composing)
-                                                        : compose(composing);
+           : source->operator->form == MDF_FORM_CONVOLUTION ? compose_convolution(composing)
+                                                            : compose(composing);
 }
 
 bool lowering_compose(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)

@@ -16,18 +16,15 @@ enum { MOST_PADDING = 64 }; /* along an axis, besides as much as there is of the
 
 enum pool_kind { POOL_LARGEST, POOL_AVERAGE, POOL_NORM };
 
-/* What plans have of a spatial axis. */
+/* What plans have of a spatial axis (functions/windows/taps_routine.inc). */
 enum { AXIS_ARRAY, AXIS_WINDOWS, AXIS_TAPS, AXIS_STRIDE, AXIS_DILATION, AXIS_PADDING, N_AXIS };
 
 struct pool {
     struct composing *composing;
     struct mdf_routine_plan plan;
     enum pool_kind kind;
-    size_t rank;                           /* spatial axes */
-    uint8_t taps[MDF_INLINE_RANK], n_taps; /* axes of a window that have more than one index */
-    bool is_by_last;                       /* windows are folded along all but the last axis first */
-    mdf_lowered_id met;                    /* the array that they go over */
-    int64_t sizes[MDF_INLINE_RANK];        /* of its dimensions */
+    struct compose_windows windows;
+    bool is_by_last; /* windows are folded along all but the last axis first */
 };
 
 static uint8_t apply(struct pool *pool, const struct mdf_element *element, uint8_t a, uint8_t b)
@@ -80,84 +77,87 @@ static uint8_t fold_one(struct pool *pool, uint8_t x)
 
 /* ------------------------------------------------------------------ windows */
 
-static const int64_t *axis_of(const struct pool *pool, size_t i)
+static const int64_t *axis_of(const struct compose_windows *windows, size_t i)
 {
-    return pool->plan.whole + 5 + N_AXIS * i;
+    return windows->numbers + N_AXIS * i;
 }
 
-/* The array that windows go over, with the padding where they reach into it. Sums begin with 0, so that it may be added. */
-static bool lay_out(struct pool *pool)
+bool compose_surround(struct compose_windows *windows, double padding)
 {
-    struct composing *composing = pool->composing;
+    struct composing *composing = windows->composing;
     const struct mdf_value *x = composing->trial->effective[0];
     int64_t before[MDF_INLINE_RANK] = {0};
     bool meets_padding = false;
 
-    memcpy(pool->sizes, mdf_value_shape(x), x->rank * sizeof *pool->sizes);
-    pool->met = composing->trial->ids[0];
-    for (size_t i = 0; i < pool->rank; i++) {
-        const int64_t *axis = axis_of(pool, i);
+    memcpy(windows->sizes, mdf_value_shape(x), x->rank * sizeof *windows->sizes);
+    windows->met = composing->trial->ids[0];
+    for (size_t i = 0; i < windows->rank; i++) {
+        const int64_t *axis = axis_of(windows, i);
         int64_t end = (axis[AXIS_WINDOWS] - 1) * axis[AXIS_STRIDE] + (axis[AXIS_TAPS] - 1) * axis[AXIS_DILATION] + 1;
 
         before[i + 2] = axis[AXIS_PADDING];
-        pool->sizes[i + 2] = end > before[i + 2] + axis[AXIS_ARRAY] ? end : before[i + 2] + axis[AXIS_ARRAY];
-        meets_padding = meets_padding || pool->sizes[i + 2] != axis[AXIS_ARRAY];
-        if (before[i + 2] < 0 || pool->sizes[i + 2] > 2 * axis[AXIS_ARRAY] + MOST_PADDING) {
+        windows->sizes[i + 2] = end > before[i + 2] + axis[AXIS_ARRAY] ? end : before[i + 2] + axis[AXIS_ARRAY];
+        meets_padding = meets_padding || windows->sizes[i + 2] != axis[AXIS_ARRAY];
+        if (before[i + 2] < 0 || windows->sizes[i + 2] > 2 * axis[AXIS_ARRAY] + MOST_PADDING) {
             return false;
         }
     }
     if (meets_padding) {
-        pool->met =
-            lowering_surround(composing->lowering, pool->met, before, pool->sizes, pool->kind == POOL_LARGEST ? -INFINITY : 0);
+        windows->met = lowering_surround(composing->lowering, windows->met, before, windows->sizes, padding);
     }
-    return pool->met != MDF_LOWERED_NONE;
+    return windows->met != MDF_LOWERED_NONE;
 }
 
-/* The element that a tap of a window meets. */
-static uint8_t load_met(struct pool *pool)
+uint8_t compose_meet(struct compose_windows *windows, size_t n_outer, const uint8_t *outer, const int64_t *planes,
+                     const uint8_t *along)
 {
-    struct composing *composing = pool->composing;
-    struct mdf_nest_view view = {.id = pool->met, .at = MDF_NEST_NONE};
-    int64_t lying[MDF_INLINE_RANK], strides[2 * MDF_INLINE_RANK];
-    uint8_t axes[2 * MDF_INLINE_RANK];
-    size_t rank = pool->rank + 2, i;
+    struct composing *composing = windows->composing;
+    struct mdf_nest_view view = {.id = windows->met, .at = MDF_NEST_NONE};
+    int64_t lying[MDF_INLINE_RANK], strides[3 * MDF_INLINE_RANK];
+    uint8_t axes[3 * MDF_INLINE_RANK];
+    size_t n = 0, i;
 
-    mdf_strides(rank, pool->sizes, lying);
-    for (i = 0; i < rank; i++) {
-        axes[i] = composing->axes[i];
-        strides[i] = i < 2 ? lying[i] : lying[i] * axis_of(pool, i - 2)[AXIS_STRIDE];
+    mdf_strides(windows->rank + 2, windows->sizes, lying);
+    for (i = 0; i < n_outer; i++, n++) {
+        axes[n] = outer[i];
+        strides[n] = planes[i] * lying[1];
     }
-    for (i = 0; i < pool->rank; i++) {
-        axes[rank] = draft_axis(composing->draft, axis_of(pool, i)[AXIS_TAPS]);
-        strides[rank] = lying[i + 2] * axis_of(pool, i)[AXIS_DILATION];
-        if (axes[rank] != DRAFT_NO_AXIS) {
-            pool->taps[pool->n_taps++] = axes[rank++];
+    for (i = 0; i < windows->rank; i++, n++) {
+        axes[n] = along[i];
+        strides[n] = lying[i + 2] * axis_of(windows, i)[AXIS_STRIDE];
+    }
+    for (i = 0; i < windows->rank; i++) {
+        axes[n] = draft_axis(composing->draft, axis_of(windows, i)[AXIS_TAPS]);
+        strides[n] = lying[i + 2] * axis_of(windows, i)[AXIS_DILATION];
+        if (axes[n] != DRAFT_NO_AXIS) {
+            windows->taps[windows->n_taps++] = axes[n++];
         }
     }
-    return composing->draft->has_failed ? 0
-                                        : draft_load_elements(composing->lowering, composing->draft, &view, rank, axes, strides);
+    return composing->draft->has_failed ? 0 : draft_load_elements(composing->lowering, composing->draft, &view, n, axes, strides);
 }
 
 static uint8_t fold_window(struct pool *pool, uint8_t x)
 {
-    bool has_last = axis_of(pool, pool->rank - 1)[AXIS_TAPS] > 1;
+    const struct compose_windows *windows = &pool->windows;
+    bool has_last = axis_of(windows, windows->rank - 1)[AXIS_TAPS] > 1;
 
-    if (pool->n_taps == 0) {
+    if (windows->n_taps == 0) {
         return fold_one(pool, x);
     }
-    if (!pool->is_by_last || pool->n_taps == 1 || !has_last) {
-        return fold(pool, x, pool->n_taps, pool->taps, 1);
+    if (!pool->is_by_last || windows->n_taps == 1 || !has_last) {
+        return fold(pool, x, windows->n_taps, windows->taps, 1);
     }
-    x = fold(pool, x, pool->n_taps - 1u, pool->taps, 1);
-    return fold(pool, x, 1, &pool->taps[pool->n_taps - 1], 1);
+    x = fold(pool, x, windows->n_taps - 1u, windows->taps, 1);
+    return fold(pool, x, 1, &windows->taps[windows->n_taps - 1], 1);
 }
 
 /* What the sums of all windows are divided by: that of a place along the last axis times that of one along the others, in their
  * type; one number where all are the same. */
 static uint8_t find_divisors(struct pool *pool)
 {
-    const int64_t *last = axis_of(pool, pool->rank - 1), *shape = mdf_value_shape(pool->composing->result) + 2;
-    size_t n_run = (size_t)last[AXIS_WINDOWS], n = (size_t)mdf_axes_product(shape, 0, pool->rank), i;
+    size_t rank = pool->windows.rank;
+    const int64_t *last = axis_of(&pool->windows, rank - 1), *shape = mdf_value_shape(pool->composing->result) + 2;
+    size_t n_run = (size_t)last[AXIS_WINDOWS], n = (size_t)mdf_axes_product(shape, 0, rank), i;
     double *divisors = mdf_arena_array(&pool->composing->lowering->scratch, n, sizeof *divisors);
     bool are_same = true;
 
@@ -174,7 +174,7 @@ static uint8_t find_divisors(struct pool *pool)
         are_same = are_same && divisors[i] == divisors[0];
     }
     return are_same ? number(pool, dtype_of(pool), divisors[0])
-                    : compose_array(pool->composing, dtype_of(pool), MDF_DTYPE_FLOAT64, divisors, pool->rank, shape,
+                    : compose_array(pool->composing, dtype_of(pool), MDF_DTYPE_FLOAT64, divisors, rank, shape,
                                     pool->composing->axes + 2);
 }
 
@@ -186,15 +186,20 @@ static uint8_t divide(struct pool *pool, uint8_t sum)
 static mdf_lowered_id add_windows(struct pool *pool)
 {
     struct composing *composing = pool->composing;
+    struct compose_windows *windows = &pool->windows;
+    const int64_t planes[] = {mdf_value_shape(composing->result)[1], 1};
     uint8_t x;
 
-    pool->rank = (size_t)pool->plan.whole[3];
+    *windows =
+        (struct compose_windows){.composing = composing, .rank = (size_t)pool->plan.whole[3], .numbers = pool->plan.whole + 5};
     pool->is_by_last = pool->plan.whole[2] != 0;
-    if (pool->rank + 2 != composing->result->rank || !lay_out(pool)) {
+    /* of what changes no fold: sums begin with 0, so that it may be added */
+    if (windows->rank + 2 != composing->result->rank ||
+        !compose_surround(windows, pool->kind == POOL_LARGEST ? (double)-INFINITY : 0)) {
         return MDF_LOWERED_NONE;
     }
     compose_axes(composing);
-    x = load_met(pool);
+    x = compose_meet(windows, 2, composing->axes, planes, composing->axes + 2);
     x = pool->kind == POOL_NORM ? compose_cast(composing, find_power(pool, x), dtype_of(pool)) : x;
     x = fold_window(pool, x);
     x = pool->kind == POOL_AVERAGE ? divide(pool, x) : pool->kind == POOL_NORM ? find_root(pool, x) : x;
