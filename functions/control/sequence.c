@@ -400,9 +400,9 @@ const struct mdf_operator mdf_operators_sequence[] = {
     {"ConcatFromSequence", 11, 99, concat_from_sequence, join_table, sizeof(struct join_settings), MDF_OPERATOR_KEEPS_INPUTS,
      NULL, .form = MDF_FORM_SEQUENCE_JOIN, .infer = &mdf_rule_sequence_item},
     {"Optional", 15, 99, optional, optional_table, sizeof(struct optional_settings), MDF_OPERATOR_KEEPS_INPUTS, NULL,
+     .form = MDF_FORM_OPTIONAL, .move = MDF_MOVE(1, .in_order = true)},
+    {"OptionalGetElement", 15, 99, optional_get_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_OPTIONAL_GET,
      .move = MDF_MOVE(1, .in_order = true)},
-    {"OptionalGetElement", 15, 99, optional_get_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL,
-     .move = MDF_MOVE(1, .in_order = true)},
-    {"OptionalHasElement", 15, 99, optional_has_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL, .form = MDF_FORM_OF_SHAPE,
-     .derivatives = mdf_derivatives_flat},
+    {"OptionalHasElement", 15, 99, optional_has_element, NULL, 0, MDF_OPERATOR_KEEPS_INPUTS, NULL,
+     .form = MDF_FORM_OPTIONAL_HAS, .derivatives = mdf_derivatives_flat},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

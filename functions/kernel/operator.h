@@ -171,14 +171,17 @@ enum mdf_form {
     MDF_FORM_IF,         /* control flow: the lowered form has it too */
     MDF_FORM_LOOP,
     MDF_FORM_SCAN,
-    MDF_FORM_SEQUENCE_MAP, /* of sequences, which are rows of an array in the lowered form; these have none in C */
+    MDF_FORM_SEQUENCE_MAP, /* of sequences, which are rows of an array in the lowered form */
     MDF_FORM_SEQUENCE_CONSTRUCT,
     MDF_FORM_SEQUENCE_INSERT,
     MDF_FORM_SEQUENCE_ERASE,
     MDF_FORM_SEQUENCE_AT,
     MDF_FORM_SEQUENCE_LENGTH,
     MDF_FORM_SEQUENCE_SPLIT,
-    MDF_FORM_SEQUENCE_JOIN
+    MDF_FORM_SEQUENCE_JOIN,
+    MDF_FORM_OPTIONAL,     /* what may not be there (mdf_c/lower/lists/lower_optional.c), made of what is */
+    MDF_FORM_OPTIONAL_HAS, /* whether it is there */
+    MDF_FORM_OPTIONAL_GET  /* what is there */
 };
 
 /* What a call comes to where the lists that it gets are written out, so that their items are known: in derivatives, and in
@@ -232,7 +235,7 @@ struct mdf_operator {
 /* Whether of an input only type and shape count. */
 static inline bool mdf_counts_by_form(const struct mdf_operator *row, size_t input)
 {
-    return (input == 0 && row->form == MDF_FORM_OF_SHAPE) ||
+    return (input == 0 && (row->form == MDF_FORM_OF_SHAPE || row->form == MDF_FORM_OPTIONAL_HAS)) ||
            (input < 8 * sizeof row->by_form && (row->by_form >> input & 1) != 0);
 }
 

@@ -196,7 +196,7 @@ struct mdf_operator_ways mdf_operator_ways(const struct mdf_operator *row)
     struct mdf_operator_ways ways = {lowered_as(row), false, row->element_of != NULL ? "yes" : derivative_of(row)};
 
     ways.has_c = row->kernel == NULL || row->element != NULL || row->element_of != NULL || row->fold != NULL ||
-                 (row->form != MDF_FORM_NONE && row->form < MDF_FORM_SEQUENCE_MAP) || row->move != NULL || row->routine != NULL ||
+                 row->form != MDF_FORM_NONE || row->move != NULL || row->routine != NULL ||
                  row->of_items != NULL || row->written_out != MDF_WRITTEN_OUT_NOT;
     return ways;
 }

@@ -12,12 +12,13 @@
 
 /* ------------------------------------------------------------------ instructions */
 
-/* A sequence of ONNX: it is no list that becomes an array. */
-static bool is_sequence(const struct lowering *lowering, mdf_lowered_id id)
+/* A sequence of ONNX, or what may not be there: it is no list that becomes an array. */
+static bool is_no_list(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct mdf_value *example = lowering_example(lowering, id);
 
-    return lowering->facts[id].is_sequence || (example->kind == MDF_KIND_LIST && example->dtype != MDF_DTYPE_NONE);
+    return lowering->facts[id].is_sequence || lowering->facts[id].is_optional || example->kind == MDF_KIND_NONE ||
+           (example->kind == MDF_KIND_LIST && example->dtype != MDF_DTYPE_NONE);
 }
 
 static bool run_alias(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
@@ -25,7 +26,7 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
     mdf_lowered_id id = lowering_either_value_of(lowering, scope, instruction->b);
 
     if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind != MDF_KIND_TENSOR &&
-        instruction->opcode == MDF_OPCODE_ARRAY && !is_sequence(lowering, id)) {
+        instruction->opcode == MDF_OPCODE_ARRAY && !is_no_list(lowering, id)) {
         struct mdf_refusal before_it = lowering->refusal;
 
         if (lowering_bind_list_as_array(lowering, scope, instruction->a, id, false) ||
@@ -39,18 +40,15 @@ static bool run_alias(struct lowering *lowering, struct scope *scope, const stru
                                                   : lowering_bind_borrowed(lowering, scope, instruction->a, id);
 }
 
-bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
-                      const struct mdf_declared_type *type)
+/* A value in the declared type; NONE on failure. */
+static mdf_lowered_id declare(struct lowering *lowering, mdf_lowered_id id, const struct mdf_declared_type *type)
 {
-    mdf_lowered_id id = lowering_any_value_of(lowering, scope, source);
     struct mdf_value declared = {0};
     bool done;
 
-    if (id == MDF_LOWERED_NONE) {
-        return false;
-    }
     if (!mdf_declare_value(&lowering->execution->context, &declared, lowering_example(lowering, id), type, false)) {
-        return lowering_fail(lowering, MDF_REFUSED_NO_FIT);
+        lowering_fail(lowering, MDF_REFUSED_NO_FIT);
+        return MDF_LOWERED_NONE;
     }
     done = !lowering->facts[id].is_open ||
            (declared.dtype == lowering_example(lowering, id)->dtype &&
@@ -64,9 +62,23 @@ bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operan
                lowering_fail(lowering, MDF_REFUSED_NARROWING);
         id = done ? lowering_cast(lowering, id, (mdf_dtype)declared.dtype) : MDF_LOWERED_NONE;
     }
-    id = done ? lowering_as_strong(lowering, id, (uint8_t)declared.strength) : id;
+    id = done ? lowering_as_strong(lowering, id, (uint8_t)declared.strength) : MDF_LOWERED_NONE;
     mdf_value_clear(lowering->memory, &declared);
-    return done && lowering_bind(lowering, scope, target, id);
+    return id;
+}
+
+bool lowering_declare(struct lowering *lowering, struct scope *scope, mdf_operand target, mdf_operand source,
+                      const struct mdf_declared_type *type)
+{
+    mdf_lowered_id id = lowering_any_value_of(lowering, scope, source);
+
+    if (id == MDF_LOWERED_NONE) {
+        return false;
+    }
+    id = lowering->facts[id].is_optional
+             ? lowering_add_optional(lowering, lowering->facts[id].is_there, declare(lowering, lowering->facts[id].content, type))
+             : declare(lowering, id, type);
+    return lowering_bind(lowering, scope, target, id);
 }
 
 static bool run_swap(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction)
@@ -284,6 +296,7 @@ static size_t count_outputs(const struct lowering *lowering, const struct scope 
                      ? lowering->facts[binding->id].n_items
                      : 1;
             n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].is_of_either_type ? 2 : 0;
+            n += binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].is_optional;
         }
     }
     return n;
@@ -466,13 +479,32 @@ static bool add_other(struct lowering *lowering, const struct mdf_lowering_reque
            (lowering_is_constant(lowering, fact->narrow) || keep_beside(lowering, fact->narrow));
 }
 
-/* A value that is an array of numbers. */
+/* What may not be there. */
+static bool add_optional(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope,
+                         const struct binding *binding)
+{
+    struct mdf_lowered *lowered = lowering->lowered;
+    const struct fact *fact = &lowering->facts[binding->id];
+
+    if ((lowering->is_for_source && request->find_optional == NULL) || request->leaves_out) {
+        return refuse_output(lowering, scope, binding, MDF_REFUSED_NO_NUMBERS);
+    }
+    lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
+                                                                         .id = fact->content,
+                                                                         .is_optional = true,
+                                                                         .is_there = fact->is_there};
+    lowering->facts[fact->content].n_outputs++;
+    return keep_beside(lowering, fact->is_there);
+}
+
+/* A value that is an array of numbers, or nothing. */
 static bool add_array_output(struct lowering *lowering, const struct scope *scope, const struct binding *binding)
 {
     struct mdf_lowered *lowered = lowering->lowered;
     const struct mdf_value *example = lowering_example(lowering, binding->id);
 
-    if (example->kind != MDF_KIND_TENSOR || example->dtype == MDF_DTYPE_STRING) {
+    if ((example->kind != MDF_KIND_TENSOR && (example->kind != MDF_KIND_NONE || (lowering->is_for_source && lowering->request->find_optional == NULL))) ||
+        example->dtype == MDF_DTYPE_STRING) {
         return refuse_output(lowering, scope, binding, MDF_REFUSED_NO_NUMBERS);
     }
     lowered->outputs[lowered->n_outputs++] = (struct mdf_lowered_output){.slot = lowering_slot(lowering, scope, binding->operand),
@@ -500,6 +532,9 @@ static bool add_output(struct lowering *lowering, const struct mdf_lowering_requ
             return refuse_output(lowering, scope, binding, MDF_REFUSED_NOT_ONE_STRENGTH);
         }
     }
+    if (lowering->facts[binding->id].is_optional) {
+        return add_optional(lowering, request, scope, binding);
+    }
     if (!is_kept[binding->id]) {
         request->is_gone[MDF_OPERAND_INDEX(binding->operand)] = true;
         return true;
@@ -526,7 +561,8 @@ static void note_given(struct lowering *lowering)
         uint8_t place = lowered->values[output->id].place;
 
         output->gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&
-                        lowering->facts[output->id].n_outputs == 1 && !output->is_list && output->n_items == 0;
+                        lowering->facts[output->id].n_outputs == 1 && !output->is_list && output->n_items == 0 &&
+                        !output->is_optional;
     }
 }
 

@@ -38,6 +38,12 @@ struct mdf_either {
     uint8_t stronger, weaker;
 };
 
+/* A value that is not always there: where `truth` holds, and like `content` then. */
+struct mdf_optional {
+    bool is_one;
+    struct mdf_value truth, content;
+};
+
 struct mdf_lowering_request {
     struct mdf_frame *frame;                 /* its values that go in are all there */
     const struct mdf_lowering_range *ranges; /* run one after the other */
@@ -70,7 +76,9 @@ struct mdf_lowering_request {
     bool keeps_calls;   /* the form is made into another one (lanes): products stay calls as well */
     /* For source: of an input that is not always left with one strength, which these are; NULL: there is none. */
     const struct mdf_either *(*find_either)(void *context, const struct mdf_value *value);
-    void *either_context;
+    /* The same of one that is not always there, whose truth the caller has a place for. */
+    const struct mdf_optional *(*find_optional)(void *context, const struct mdf_value *value);
+    void *context;
 };
 
 /* Lowers instructions. What a kernel makes of types and shapes is found out by running it, once, on the values that are there; so

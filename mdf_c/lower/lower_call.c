@@ -813,7 +813,8 @@ bool lowering_call(struct lowering *lowering, struct scope *scope, const struct 
     if ((source->operator->flags & MDF_OPERATOR_CUSTOM) != 0) {
         return lowering_fail(lowering, MDF_REFUSED_CUSTOM);
     }
-    if (ends(lowering, lowering_sequence_call(lowering, scope, source, &taken), &taken) ||
+    if (ends(lowering, lowering_optional_call(lowering, scope, source, &taken), &taken) ||
+        ends(lowering, lowering_sequence_call(lowering, scope, source, &taken), &taken) ||
         ends(lowering, lowering_append(lowering, scope, source, &taken), &taken) ||
         ends(lowering, lowering_list_call(lowering, scope, source, &taken), &taken)) {
         return taken;

@@ -20,7 +20,7 @@ bool lowering_run_inside(struct lowering *lowering, struct scope *inner)
 }
 
 static bool run_branch(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, size_t branch,
-                       mdf_lowered_id *yields, struct mdf_lowered_region *result)
+                       mdf_lowered_id condition, mdf_lowered_id *yields, struct mdf_lowered_region *result)
 {
     const struct mdf_code *body = scope->code->bodies[source->bodies[branch]];
     struct scope inner = {.code = body, .outer = scope};
@@ -31,6 +31,7 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
         return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
     }
     lowering_begin_region(lowering, &region, REGION_BRANCH);
+    *(branch == 0 ? &region.holds : &region.fails) = condition;
     if (!lowering_run_inside(lowering, &inner)) {
         return false;
     }
@@ -124,8 +125,8 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
     if (branches->merges == NULL || chosen == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    if (!run_branch(lowering, scope, source, 0, yields[0], &branches->then) ||
-        !run_branch(lowering, scope, source, 1, yields[1], &branches->otherwise)) {
+    if (!run_branch(lowering, scope, source, 0, branches->condition, yields[0], &branches->then) ||
+        !run_branch(lowering, scope, source, 1, branches->condition, yields[1], &branches->otherwise)) {
         return false;
     }
     for (i = 0; i < source->n_outputs; i++) {

@@ -188,7 +188,7 @@ static void meet_either(struct lowering *lowering, const struct mdf_value *value
 {
     const struct mdf_lowering_request *request = lowering->request;
     const struct mdf_either *either =
-        request != NULL && request->find_either != NULL ? request->find_either(request->either_context, value) : NULL;
+        request != NULL && request->find_either != NULL ? request->find_either(request->context, value) : NULL;
 
     if (either != NULL && either->is_there) {
         lowering_mark_either(lowering, id, either->stronger, either->weaker, MDF_LOWERED_NONE);
@@ -225,6 +225,10 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
             return id;
         }
     }
+    id = lowering_meet_optional(lowering, value);
+    if (id != MDF_LOWERED_NONE || lowering_has_failed(lowering)) {
+        return id;
+    }
     id = lowering_add_value(lowering, MDF_LOWERED_INPUT, value);
     if (id != MDF_LOWERED_NONE) {
         lowering->lowered->values[id].source = value;
@@ -235,7 +239,8 @@ static mdf_lowered_id meet(struct lowering *lowering, struct scope *scope, mdf_o
 
 static bool is_input(const struct lowering *lowering, mdf_lowered_id id)
 {
-    mdf_lowered_id made = lowering->facts[id].is_sequence ? lowering->facts[id].rows : id;
+    const struct fact *fact = &lowering->facts[id];
+    mdf_lowered_id made = fact->is_sequence ? fact->rows : fact->is_optional ? fact->content : id;
 
     return lowering->lowered->values[made].place == MDF_LOWERED_INPUT;
 }

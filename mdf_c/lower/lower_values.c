@@ -604,7 +604,11 @@ bool lowering_bail_out_if(struct lowering *lowering, mdf_lowered_id truth)
 
 void lowering_begin_region(struct lowering *lowering, struct region *region, enum region_kind kind)
 {
-    *region = (struct region){.outer = lowering->region, .kind = kind, .depth = lowering->region->depth + 1};
+    *region = (struct region){.outer = lowering->region,
+                              .kind = kind,
+                              .depth = lowering->region->depth + 1,
+                              .holds = MDF_LOWERED_NONE,
+                              .fails = MDF_LOWERED_NONE};
     lowering->region = region;
 }
 

@@ -19,6 +19,7 @@ struct region {
     struct region *outer;
     enum region_kind kind;
     size_t depth; /* of the whole: 0 */
+    mdf_lowered_id holds, fails; /* truths that hold, or do not, wherever it runs; NONE: there is none */
     struct mdf_lowered_op *ops;
     size_t n_ops, capacity;
 };
@@ -75,6 +76,8 @@ struct fact {
     size_t n_items;
     bool is_sequence; /* a list whose items are the rows of the array `rows` (lower_sequence.c) */
     mdf_lowered_id rows;
+    bool is_optional; /* `content` where the truth `is_there` holds, else nothing (lower_optional.c) */
+    mdf_lowered_id is_there, content;
     /* As strong (enum mdf_strength) as its example where the truth `is_strong` holds (NONE: it is not known before), else
      * `weaker`. */
     bool is_either;
@@ -300,9 +303,9 @@ bool lowering_is_plain(const struct lowering *lowering, mdf_lowered_id id);
 bool lowering_is_either(const struct lowering *lowering, mdf_lowered_id id);
 void lowering_mark_either(struct lowering *lowering, mdf_lowered_id id, uint8_t stronger, uint8_t weaker,
                           mdf_lowered_id is_strong);
-/* lowering_add_merge, also of values that differ in strength alone, or of a scalar and a constant of another type; what it merges
- * is added to the branches' merges, so many at most. */
-enum { LOWERING_MERGES = 3 };
+/* lowering_add_merge, also of values that differ in strength alone, of a scalar and a constant of another type, or of what may not
+ * be there; what it merges is added to the branches' merges, so many at most. */
+enum { LOWERING_MERGES = 4 };
 mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
                               mdf_lowered_id otherwise);
 /* An instruction, with what it reads and writes, and how it is lowered where all of that has one strength. */
@@ -361,6 +364,24 @@ mdf_lowered_id lowering_meet_sequence(struct lowering *lowering, const struct md
 /* The sequence of an array's rows. */
 mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id rows);
 
+/* --- lower_optional.c: what may not be there. `content` where a truth holds, else nothing; what is known is what it holds, or nothing.
+ * NONE: it is no array of numbers, or memory ran out. */
+mdf_lowered_id lowering_add_optional(struct lowering *lowering, mdf_lowered_id is_there, mdf_lowered_id content);
+/* Nothing that the frame has, or what it has for C source and may not have the next time, as inputs; NONE without a refusal: it is
+ * another value. */
+mdf_lowered_id lowering_meet_optional(struct lowering *lowering, const struct mdf_value *value);
+bool lowering_is_nothing(const struct lowering *lowering, mdf_lowered_id id);
+/* The two parts of any value; the content of nothing is as `otherwise`. */
+mdf_lowered_id lowering_is_there(struct lowering *lowering, mdf_lowered_id id);
+mdf_lowered_id lowering_content(const struct lowering *lowering, mdf_lowered_id id, mdf_lowered_id otherwise);
+/* Zeros of the form of what two values hold, of which one may be nothing; NONE without a refusal: neither may be nothing, or they
+ * hold other things. */
+mdf_lowered_id lowering_zeros_of_either(struct lowering *lowering, mdf_lowered_id a, mdf_lowered_id b);
+/* What the sides of an IF leave, where one of them may be nothing; NONE without a refusal: it is not so. */
+mdf_lowered_id lowering_merge_optionals(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id then,
+                                        mdf_lowered_id otherwise);
+/* A call of ONNX's that makes, hands on or looks at such a value; *taken: it is such a call. */
+bool lowering_optional_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
 /* --- lower_control.c: Loop, Scan, If (lower_loops.h). */
 bool lowering_control(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source);
 /* What number `i` of a loop's states is after a run of its body, of which `region` is the region. */

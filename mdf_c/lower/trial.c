@@ -161,7 +161,8 @@ static bool substitute_ones(struct lowering *lowering, struct trial *trial)
         char *elements;
         size_t size;
 
-        if (value == NULL || trial->ids[i] == MDF_LOWERED_NONE || lowering_is_constant(lowering, trial->ids[i])) {
+        if (value == NULL || value->kind != MDF_KIND_TENSOR || trial->ids[i] == MDF_LOWERED_NONE ||
+            lowering_is_constant(lowering, trial->ids[i])) {
             continue;
         }
         ones = &trial->converted[i];

@@ -357,6 +357,8 @@ struct mdf_lowered_output {
     uint8_t weaker;
     bool has_other; /* where the truth `is_strong` does not hold, the slot gets `other`, a scalar of another type */
     mdf_lowered_id is_strong, other;
+    bool is_optional; /* where the truth `is_there` does not hold, the slot gets nothing */
+    mdf_lowered_id is_there;
     size_t index,
         n_items; /* item number `index` of a list of so many, which are outputs one behind the other; n_items 0: it is none */
     mdf_dtype list_dtype; /* of such a list, where it is a sequence; else NONE */

@@ -197,7 +197,8 @@ static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_low
     for (i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
 
-        if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0 && !lowered->outputs[i].is_list) {
+        if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0 && !lowered->outputs[i].is_list &&
+            !lowered->outputs[i].is_optional) {
             struct scalar_output *output = &ports->scalar_outputs[ports->n_scalar_outputs++];
 
             *output = (struct scalar_output){.slot = lowered->outputs[i].slot, .cell = &lowered->cells[id], .id = id};
@@ -220,7 +221,7 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
     for (i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
-        if (!lowered->values[output->id].is_scalar || output->n_items > 0 || output->is_list) {
+        if (!lowered->values[output->id].is_scalar || output->n_items > 0 || output->is_list || output->is_optional) {
             ports->array_outputs[ports->n_array_outputs++] =
                 (struct array_output){.output = output, .is_remade = is_remade(lowered, output->id)};
             ports->has_remade = ports->has_remade || ((output->gives || output->is_list) &&
@@ -615,9 +616,27 @@ static bool prepare_item(struct mdf_lowered *lowered, struct array_output *outpu
     return true;
 }
 
+/* What may not be there: a copy, or nothing. */
+static bool prepare_optional(struct mdf_lowered *lowered, struct array_output *output)
+{
+    struct mdf_value view = lowered->arrays[output->output->id];
+
+    output->way = WAY_COPY;
+    if (!*(const bool *)&lowered->cells[output->output->is_there]) {
+        mdf_value_clear(lowered->context->memory, &output->spare);
+        return true;
+    }
+    view.buffer = NULL;
+    return mdf_value_copy_apart(lowered->context->memory, &output->spare, &view);
+}
+
 static bool prepare_array(struct mdf_lowered *lowered, struct array_output *output)
 {
     struct mdf_value view = lowered->arrays[output->output->id], *slot = output->output->slot;
+
+    if (output->output->is_optional) {
+        return prepare_optional(lowered, output);
+    }
 
     if (output->output->is_list) {
         return prepare_list(lowered, output);

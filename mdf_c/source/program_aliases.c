@@ -43,7 +43,7 @@ static const struct mdf_value *passed_on(const struct mdf_source_program *progra
     mdf_lowered_id id = output->id;
     size_t maker = mdf_lowered_find_maker(&lowered->region, id);
 
-    if (output->is_list || output->n_items > 0 || output->is_either) {
+    if (output->is_list || output->n_items > 0 || output->is_either || output->is_optional) {
         return NULL;
     }
     while (maker != SIZE_MAX && lowered->region.ops[maker].code == MDF_LOWERED_COPY) {

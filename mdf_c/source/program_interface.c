@@ -37,12 +37,13 @@ static const char *form_text(struct mdf_source_program *program, const struct md
     return mdf_source_text(&program->writer, "%s", text);
 }
 
-static const struct mdf_value *output_value(const struct mdf_source_program *program, size_t node, size_t output)
+static const struct mdf_value *output_value(struct mdf_source_program *program, size_t node, size_t output)
 {
     static const struct mdf_value nothing;
 
     return program->graph->state->has_run[node]
-               ? mdf_frame_value(program->graph->state->frame, program->graph->program->nodes[node].outputs[output].operand)
+               ? mdf_source_slot_value(program, mdf_frame_value(program->graph->state->frame,
+                                                            program->graph->program->nodes[node].outputs[output].operand))
                : &nothing;
 }
 
@@ -474,6 +475,9 @@ static bool append_output(struct mdf_source_program *program)
             if (slot != NULL && made[n] != NULL) {
                 mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] && %s((struct %s *)s) == NULL ? %s : NULL;\n", n,
                                 i, made[n], program->name, slot->name);
+            } else if (slot != NULL && slot->truth != NULL) {
+                mdf_text_printf(text, "    case %zu:\n        return s->has_run[%zu] && %s ? %s%s : NULL;\n", n, i, slot->truth,
+                                slot->is_scalar ? "&" : "", slot->name);
             } else if (slot != NULL) {
                 mdf_text_printf(text, "    case %zu:\n        return %s%s%s%s;\n", n,
                                 initial_output(program, i, j) ? "" : mdf_source_text(&program->writer, "s->has_run[%zu] ? ", i),

@@ -42,8 +42,9 @@ static bool is_slot(const struct mdf_source_program *program, const struct mdf_v
 
 static bool is_same(const struct mdf_value *a, const struct mdf_value *b)
 {
-    if (a->kind == MDF_KIND_LIST && b->kind == MDF_KIND_LIST) {
-        return a->dtype == b->dtype && a->dtype != MDF_DTYPE_NONE && a->length == 0 && b->length == 0;
+    if (a->kind == b->kind && a->kind != MDF_KIND_TENSOR) {
+        return a->kind == MDF_KIND_NONE ||
+               (a->kind == MDF_KIND_LIST && a->dtype == b->dtype && a->dtype != MDF_DTYPE_NONE && a->length == 0 && b->length == 0);
     }
     return a->kind == MDF_KIND_TENSOR && b->kind == MDF_KIND_TENSOR && a->dtype == b->dtype && a->dtype != MDF_DTYPE_STRING &&
            a->strength == b->strength && a->length == b->length && mdf_value_has_shape_of(a, b) && a->length > 0 &&
@@ -75,7 +76,7 @@ static const struct mdf_either *find_either(void *context, const struct mdf_valu
 }
 
 /* Notes which slots a stretch gives something else than what they hold now, or something that is not known before. */
-static void note_changes(struct mdf_source_program *program, const struct mdf_lowered *lowered)
+static bool note_changes(struct mdf_source_program *program, const struct mdf_lowered *lowered)
 {
     size_t i;
 
@@ -89,8 +90,12 @@ static void note_changes(struct mdf_source_program *program, const struct mdf_lo
             if (lowered->outputs[i].is_either) {
                 note_either(program, &lowered->outputs[i], value->form.strength, slot);
             }
+            if (!mdf_source_note_optional(program, &lowered->outputs[i], &value->form, slot)) {
+                return false;
+            }
         }
     }
+    return true;
 }
 
 /* What follows from constants and shapes alone is constant for the nodes that come later, where all run once in each evaluation,
@@ -133,7 +138,8 @@ struct mdf_lowered *mdf_source_lower(struct mdf_source_program *program, const s
                                            .n_surprises = whole != NULL ? whole->single.fast.n_surprises : 0,
                                            .is_for_source = true,
                                            .find_either = find_either,
-                                           .either_context = program};
+                                           .find_optional = mdf_source_may_have_optionals(program) ? mdf_source_find_optional : NULL,
+                                           .context = program};
     double kept = execution->dt;
     struct mdf_lowered *lowered;
 
@@ -163,8 +169,7 @@ bool mdf_source_add_stretch(struct mdf_source_program *program, const struct mdf
                                          .lowered = lowered};
     program->graph->stretches = added;
     program->graph->stretches_from[ranges[0].first] = added;
-    note_changes(program, lowered);
-    return true;
+    return note_changes(program, lowered);
 }
 
 static bool lower_stretch(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
@@ -656,7 +661,7 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     enum { FEWEST_BYTES_IN_LINES = 512 }; /* from so many on an array begins where a line of the cache does */
 
     struct mdf_source_writer *writer = &program->writer;
-    const struct mdf_value *there = &program->graph->values[index];
+    const struct mdf_value *there = mdf_source_slot_value(program, &program->graph->values[index]);
     struct mdf_source_slot *slot = &program->graph->slots[index];
     const char *type, *member;
     struct mdf_value form, *value = &form;
@@ -686,6 +691,9 @@ static bool make_slot(struct mdf_source_program *program, size_t index)
     slot->is_scalar = value->length == 1;
     if (alias != SIZE_MAX && is_shared(slot, &program->graph->slots[alias])) {
         return true;
+    }
+    if (program->graph->optionals[index].of.is_one) {
+        mdf_source_make_truth(program, index);
     }
     member = index == 0 && program->graph == program->graphs ? "dt" : mdf_source_name(writer, &program->members, slot->hint);
     slot->name = mdf_source_text(writer, "s->%s", member);
@@ -742,7 +750,7 @@ static const struct mdf_source_slot *find_slot(void *context, const struct mdf_v
         return slot->name != NULL ? slot : NULL;
     }
     graph = graph_of_constant(program, value);
-    return graph != NULL ? constant_slot(program, graph, value) : NULL;
+    return graph != NULL ? constant_slot(program, graph, value) : mdf_source_find_truth(program, value);
 }
 
 const struct mdf_source_slot *mdf_source_find_operand(struct mdf_source_program *program, mdf_operand operand)
@@ -780,12 +788,13 @@ static bool make_tables(struct mdf_source_program *program)
     graph->stays = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->stays);
     graph->changes = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->changes);
     graph->either = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->either);
+    graph->optionals = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->optionals);
     graph->hints = mdf_arena_array(arena, code->n_slots + 1, sizeof *graph->hints);
     graph->constants = mdf_arena_array(arena, code->n_constants + 1, sizeof *graph->constants);
     graph->stretches_from = mdf_arena_array(arena, code->n_instructions + 1, sizeof *graph->stretches_from);
     graph->together_of = mdf_arena_array(arena, graph->program->n_nodes + 1, sizeof *graph->together_of);
     return (graph->slots != NULL && graph->is_read != NULL && graph->stays != NULL && graph->changes != NULL &&
-            graph->either != NULL && graph->hints != NULL && graph->constants != NULL && graph->stretches_from != NULL &&
+            graph->either != NULL && graph->optionals != NULL && graph->hints != NULL && graph->constants != NULL && graph->stretches_from != NULL &&
             graph->together_of != NULL) ||
            mdf_source_out_of_memory(&program->writer);
 }

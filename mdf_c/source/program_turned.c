@@ -40,7 +40,7 @@ static const struct mdf_lowered_output *output_of(const struct mdf_lowered *lowe
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
         if (output->id == id) {
-            return output->is_list || output->n_items > 0 || output->is_either ? NULL : output;
+            return output->is_list || output->n_items > 0 || output->is_either || output->is_optional ? NULL : output;
         }
     }
     return NULL;

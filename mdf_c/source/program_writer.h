@@ -34,6 +34,12 @@ struct mdf_source_turned {
     int64_t strides[MDF_NEST_MOST_AXES], from_strides[MDF_NEST_MOST_AXES];
 };
 
+/* A slot that is not always left with a value: a field of the state says whether it has one. */
+struct mdf_source_optional {
+    struct mdf_optional of;
+    struct mdf_source_slot truth;
+};
+
 /* What belongs to one graph: the outermost, or one within a node, whose slots, counts and functions stand beside those of the
  * others in one struct and one text. */
 struct mdf_source_graph {
@@ -45,6 +51,7 @@ struct mdf_source_graph {
     struct mdf_slot_reads *reads;  /* what finds that out */
     bool *stays, *changes;         /* of each slot: its value is the same in all runs; is not, as far as is known */
     struct mdf_either *either;     /* of each slot that is not always left with one strength */
+    struct mdf_source_optional *optionals; /* of each slot */
     const char **hints;            /* of each slot */
     size_t *aliases; /* of each slot: the one that it is the same as whenever it is read, in whose memory it can lie; SIZE_MAX:
                         none */
@@ -66,7 +73,8 @@ struct mdf_source_program {
     bool has_derivatives; /* the right-hand side is asked for */
     bool has_indicators;  /* events of conditions of parameters are */
     bool has_tangents;    /* with derivatives of that */
-    bool has_new_either;  /* a slot was found to be left with either strength, after what reads it may have been lowered */
+    bool has_new_either;  /* a slot was found to be left with either strength, or not always with a value, after what reads it may
+                             have been lowered */
     size_t n_lanes;       /* instances side by side that are asked for; 0: none */
     struct mdf_source_member *lane_members, **last_lane_member;
     struct mdf_source_names members;
@@ -116,6 +124,20 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node);
 /* Whether what an operand has is no slot, nor shown: a sequence whose items differ in form, of which there is no array, in a graph
  * that declares results, and is none of them. Nodes that give it to each other are lowered as one stretch. */
 bool mdf_source_is_hidden(const struct mdf_source_program *program, mdf_operand operand);
+
+/* --- program_optionals.c */
+/* Whether nodes may have a place for what is not always there. */
+bool mdf_source_may_have_optionals(const struct mdf_source_program *program);
+/* Notes a slot that an output, of that form, does not always leave with a value. False: out of memory. */
+bool mdf_source_note_optional(struct mdf_source_program *program, const struct mdf_lowered_output *output,
+                              const struct mdf_value *form, size_t slot);
+/* For struct mdf_lowering_request; the context is the program. */
+const struct mdf_optional *mdf_source_find_optional(void *context, const struct mdf_value *value);
+/* What a slot has, or has where it has anything, though it may have nothing now. */
+const struct mdf_value *mdf_source_slot_value(struct mdf_source_program *program, const struct mdf_value *value);
+/* The field of the state that says whether a slot has a value: makes it; finds it by the value that stands for it. */
+void mdf_source_make_truth(struct mdf_source_program *program, size_t slot);
+const struct mdf_source_slot *mdf_source_find_truth(const struct mdf_source_program *program, const struct mdf_value *value);
 
 /* --- program_turned.c: whether what nodes have together turns an array that nobody else reads, which need not be stored; and that,
  * lowered once more without it, if that goes through arrays less often. `lower`: does it, by what is read in the graph; NULL: it

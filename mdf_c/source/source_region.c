@@ -294,6 +294,15 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
     if (slot == NULL || (slot->length == 0 && value->form.kind == MDF_KIND_LIST)) {
         return true;
     }
+    if (slot->truth != NULL) {
+        mdf_source_line(writer, "%s = %s;", slot->truth,
+                        output->is_optional ? mdf_source_element(writer, output->is_there, "0")
+                        : value->form.kind == MDF_KIND_NONE ? "false"
+                                                            : "true");
+    }
+    if (value->form.kind == MDF_KIND_NONE) {
+        return true;
+    }
     cast = is_known ? mdf_source_cast(writer, (mdf_dtype)value->form.dtype, slot->dtype) : "";
     if (fills) { /* what is an array in all later runs */
         mdf_source_open(writer, "for (size_t i = 0; i < %zu; i++)", slot->length);

@@ -187,6 +187,9 @@ void mdf_source_mark_live(struct mdf_source_writer *writer)
     for (i = 0; i < lowered->n_outputs; i++) {
         if (writer->find_slot(writer->slot_context, lowered->outputs[i].slot) != NULL) {
             mark(writer, lowered->outputs[i].id);
+            if (lowered->outputs[i].is_optional) {
+                mark(writer, lowered->outputs[i].is_there);
+            }
         }
     }
     while (mark_region(writer, &lowered->region)) {

@@ -56,6 +56,7 @@ struct mdf_source_slot {
     mdf_dtype dtype;
     size_t length;  /* elements */
     bool is_scalar; /* not declared as an array */
+    const char *truth; /* "s->x_is_there": of what is not always there; else NULL */
     bool is_lent;   /* a pointer to elements outside of the state, or to its own copy of them; only read */
 };
 

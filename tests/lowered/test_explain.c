@@ -364,6 +364,21 @@ Test(explain, sequences)
     cr_expect_null(strstr(text, "step by step"), "%s", text);
 }
 
+/* What may not be there: made by branches, a state of a loop, given from node to node and shown. The whole is one form. */
+Test(explain, optionals)
+{
+    static char text[TEXT_SIZE];
+    struct engine engine = {0};
+
+    engine.model = mdf_model_load_file("tests/data/compile/optionals.yaml", &engine.error);
+    cr_assert(engine_begin_model(&engine, NULL), "%s", engine.error.message);
+    cr_assert_eq(engine_evaluate(&engine, 4), MDF_OK, "%s", engine.error.message);
+    mdf_explain(engine.state, text, sizeof text);
+    cr_expect(strncmp(text, "graph 'g': lowered", sizeof "graph 'g': lowered" - 1) == 0, "%s", text);
+    cr_expect_null(strstr(text, "step by step"), "%s", text);
+    engine_end(&engine);
+}
+
 /* Arrays that are as long as the loop's number says, or as data say once a run has shown that. */
 Test(explain, lengths_that_are_not_known)
 {

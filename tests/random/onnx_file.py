@@ -3,7 +3,7 @@
 A program is plain JSON: {"opset": n, "inputs": [{"name", "type", "shape"}], "outputs": [...], "initializers": [{"name", "type", "shape",
 "data"}], "nodes": [{"op", "inputs", "outputs", "attributes"}]}. An op may have a domain in front, "ai.onnx.ml::Scaler". A type is the name of an element type, or "seq(T)", "optional(T)"; a shape of
 None is left open. Attributes: whole numbers, reals, texts, lists of one of these, {"tensor": {"type", "shape", "data"}}, {"graph": program},
-or {"ref": name, "type": number} within a function: what its call gives. "functions": [{"name", "inputs", "outputs", "attributes": [name], "defaults": {name: attribute}, "nodes"}], of the domain local.
+{"declares": type, "shape"}, or {"ref": name, "type": number} within a function: what its call gives. "functions": [{"name", "inputs", "outputs", "attributes": [name], "defaults": {name: attribute}, "nodes"}], of the domain local.
 """
 import struct
 
@@ -76,6 +76,8 @@ def _attribute(name, value):
         return out + _bytes(6, _graph(value["graph"], name)) + _number(20, 5)
     if isinstance(value, dict) and "ref" in value:
         return out + _bytes(21, value["ref"]) + _number(20, value["type"])
+    if isinstance(value, dict) and "declares" in value:
+        return out + _bytes(14, _type(value["declares"], value["shape"])) + _number(20, 13)
     if isinstance(value, dict):
         return out + _bytes(5, _tensor(value["tensor"])) + _number(20, 4)
     if isinstance(value, float):

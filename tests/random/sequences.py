@@ -1,9 +1,10 @@
 """Random ONNX programs of sequences: arrays that are split, put together, and changed by loops (queues, lists that grow, SequenceMap): what becomes the rows of one array
-(docs/lowered.md). ``make(seed)`` gives one case (case.py)."""
+(docs/lowered.md); and of optionals. ``make(seed)`` gives one case (case.py)."""
 import random
 
 import nests
 import onnx_grammar
+import optionals
 from onnx_grammar import Value
 
 
@@ -249,6 +250,8 @@ def make(seed):
             shown += [v for v in [_look(graph, s)] if v is not None]
     if rng.random() < 0.3:
         shown += _ragged(graph)
+    if program.opset >= 18 and rng.random() < 0.6:
+        shown += optionals.add(graph)
     shown += [v for v in [_look(graph, s) for s in sequences[-2:]] if v is not None] + sequences[-1:]
     made = {name for node in graph.nodes for name in node["outputs"]}
     shown = {v.name: v for v in shown if v.name in made and rng.random() < 0.7} or {v.name: v for v in shown[-1:]}

@@ -100,7 +100,7 @@ static bool same_form(const struct mdf_value *a, const struct mdf_value *b)
 
 static bool can_be_recorded(const struct separate *separate, size_t output)
 {
-    const struct mdf_value *first = value_at(separate, 0, separate->n_steps - 1, output), *value;
+    const struct mdf_value *first = value_at(separate, 0, separate->n_steps - 1, output), *value, *before;
     size_t n = separate->n_instances * separate->n_steps, i;
 
     if (first->kind != MDF_KIND_TENSOR || first->dtype == MDF_DTYPE_STRING) {
@@ -108,8 +108,11 @@ static bool can_be_recorded(const struct separate *separate, size_t output)
     }
     for (i = 0; i < n; i++) {
         value = &separate->values[i * separate->n_outputs + output];
+        before = i % separate->n_steps > 0 ? value - separate->n_outputs : NULL;
         if (!same_form(first, value) &&
-            !(value->kind == MDF_KIND_NONE && strchr("fc", mdf_dtype_kind((mdf_dtype)first->dtype)) != NULL)) {
+            !(value->kind == MDF_KIND_NONE && strchr("fc", mdf_dtype_kind((mdf_dtype)first->dtype)) != NULL &&
+              (before == NULL || before->kind == MDF_KIND_NONE) && (i + 1) % separate->n_steps != 0)) {
+            /* an optional that is there no longer, or never, has no form */
             return false;
         }
     }

@@ -683,7 +683,9 @@ static bool hands_items_on(const struct lowering *lowering, mdf_lowered_id id, c
 /* The sequence that a call reads; NONE without a refusal: it reads none. */
 static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
 {
-    bool takes_sequence = source->operator->form >= MDF_FORM_SEQUENCE_INSERT && source->operator->form != MDF_FORM_SEQUENCE_SPLIT;
+    enum mdf_form form = source->operator->form;
+    bool takes_sequence =
+        form >= MDF_FORM_SEQUENCE_INSERT && form <= MDF_FORM_SEQUENCE_JOIN && form != MDF_FORM_SEQUENCE_SPLIT;
     mdf_lowered_id found = MDF_LOWERED_NONE;
     size_t i;
 

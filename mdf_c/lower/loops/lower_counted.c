@@ -112,7 +112,7 @@ static bool follow(struct counting *counting, size_t state, double value, double
 
     counting->supposed = loop->result->states[state].parameter;
     counting->value = value;
-    done = find_line(counting, loop->yields[loop->first_yield + loop->numbers[state]], &line) && line.step == 0;
+    done = find_line(counting, loop_next_of(loop, state), &line) && line.step == 0;
     counting->supposed = MDF_LOWERED_NONE;
     *next = line.first;
     return done;

@@ -586,7 +586,7 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
     struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
     struct loop_bounds bounds;
     struct stage stages[2];
-    bool changes = true, moves = false;
+    bool changes = true, moves = false, has_optionals;
 
     if (!loop_read_bounds(&outside, &bounds) || !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) ||
         !mark_lists(&outside, n_states)) {
@@ -609,6 +609,14 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
             }
             memset(outside.moves, 0, n_states * sizeof *outside.moves);
             moves = false;
+            continue;
+        }
+        if (changes && !loop_find_optionals(&outside, &loop, n_states, &has_optionals)) {
+            return false;
+        }
+        if (changes && has_optionals) { /* once more, as such */
+            lowering->n_growing = attempt.n_growing;
+            lowering_restore_ops(lowering, attempt.counts);
             continue;
         }
         if (outside.moves == NULL && bounds.n_runs > 1 && !mark_moves(&outside, &loop, n_states, &moves)) {

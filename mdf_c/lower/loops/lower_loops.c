@@ -43,7 +43,7 @@ bool loop_begin(struct loop *loop, size_t first_yield)
                                         .next_condition = MDF_LOWERED_NONE,
                                         .number = MDF_LOWERED_NONE,
                                         .is_going_on = MDF_LOWERED_NONE};
-    result->states = mdf_arena_array(arena, loop->n_outputs + 1, sizeof *result->states);
+    result->states = mdf_arena_array(arena, loop->n_outputs + loop->n_initial + 1, sizeof *result->states);
     result->stacks = mdf_arena_array(arena, loop->n_outputs, sizeof *result->stacks);
     loop->result = result;
     lowering_begin_region(loop->lowering, &loop->region, REGION_BODY);
@@ -59,6 +59,7 @@ static bool read_state(struct loop *loop, size_t i, mdf_lowered_id id)
 
     loop->is_sequence[i] = rows != MDF_LOWERED_NONE;
     loop->initial[i] = loop->is_sequence[i] ? rows : id;
+    loop->zeros[i] = lowering->facts[id].is_optional ? lowering_zeros_of_either(lowering, id, id) : MDF_LOWERED_NONE;
     return !lowering_has_failed(lowering) &&
            (rows == MDF_LOWERED_NONE || (!lowering->facts[rows].is_open && lowering->facts[rows].growth == NULL) ||
             lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH));
@@ -70,14 +71,17 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     size_t i;
 
     loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
-    loop->numbers = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->numbers);
+    loop->numbers = mdf_arena_array(&loop->lowering->scratch, 2 * n, sizeof *loop->numbers);
+    loop->is_truth = mdf_arena_array(&loop->lowering->scratch, 2 * n, sizeof *loop->is_truth);
+    loop->zeros = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->zeros);
+    loop->truths = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->truths);
     loop->stays = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->stays);
     loop->is_sequence = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->is_sequence);
     loop->items = mdf_arena_array(&loop->lowering->scratch, MOST_WRITTEN_OUT, sizeof *loop->items);
     loop->n_initial = n;
     loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
     if (loop->initial == NULL || loop->numbers == NULL || loop->stays == NULL || loop->results == NULL ||
-        loop->is_sequence == NULL || loop->items == NULL) {
+        loop->is_sequence == NULL || loop->items == NULL || loop->is_truth == NULL || loop->zeros == NULL || loop->truths == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
@@ -144,14 +148,41 @@ bool loop_hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand f
     return operand == formal;
 }
 
+/* One of the two states that an optional is. */
+static mdf_lowered_id add_part(struct loop *loop, size_t i, mdf_lowered_id initial, bool is_truth)
+{
+    struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
+
+    if (initial == MDF_LOWERED_NONE) {
+        return initial;
+    }
+    loop->is_truth[loop->result->n_states] = is_truth;
+    loop->numbers[loop->result->n_states++] = i;
+    state->initial = initial;
+    state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, initial));
+    return state->parameter;
+}
+
+static bool add_optional_state(struct loop *loop, size_t i, size_t formal)
+{
+    struct lowering *lowering = loop->lowering;
+    mdf_lowered_id is_there = add_part(loop, i, lowering_is_there(lowering, loop->initial[i]), true),
+                   content = add_part(loop, i, lowering_content(lowering, loop->initial[i], loop->zeros[i]), false);
+
+    return lowering_bind(lowering, &loop->inner, loop->body->formals[formal],
+                         lowering_add_optional(lowering, is_there, content));
+}
+
 /* State number `i` of the model, bound to a formal. */
 bool loop_add_state(struct loop *loop, size_t i, size_t formal)
 {
     struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
     bool has_other;
 
-    loop->stays[i] = lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_TENSOR &&
-                     loop_hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]);
+    loop->stays[i] =
+        (lowering_is_nothing(loop->lowering, loop->initial[i]) && loop->zeros[i] == MDF_LOWERED_NONE) ||
+        ((lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_TENSOR || loop->zeros[i] != MDF_LOWERED_NONE) &&
+         loop_hands_on(loop->body, loop->body->yields[loop->first_yield + i], loop->body->formals[formal]));
     if (loop->stays[i]) {
         loop->results[i] = loop->initial[i];
         return lowering_bind(loop->lowering, &loop->inner, loop->body->formals[formal],
@@ -161,6 +192,10 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
     if (loop->grows != NULL && loop->grows[i]) {
         return loop_add_growing_state(loop, i, formal);
     }
+    if (loop->zeros[i] != MDF_LOWERED_NONE) {
+        return add_optional_state(loop, i, formal);
+    }
+    loop->is_truth[loop->result->n_states] = false;
     loop->numbers[loop->result->n_states++] = i;
     state->initial = loop->initial[i];
     state->parameter = loop_add_parameter(loop, lowering_example(loop->lowering, state->initial));
@@ -183,6 +218,22 @@ static bool yield_rows(struct loop *loop, size_t yield)
     return *id != MDF_LOWERED_NONE || lowering_fail(loop->lowering, MDF_REFUSED_CHANGING_LIST);
 }
 
+/* What is yielded for a state that is an optional: whether it is there, and its content, which is what it was where it is not. */
+static bool yield_parts(struct loop *loop, size_t yield)
+{
+    size_t i = yield - loop->first_yield, k;
+    mdf_lowered_id *id = &loop->yields[yield];
+
+    if (yield < loop->first_yield || i >= loop->n_initial || loop->zeros[i] == MDF_LOWERED_NONE || loop->stays[i]) {
+        return true;
+    }
+    for (k = 0; loop->numbers[k] != i || loop->is_truth[k]; k++) {
+    }
+    loop->truths[i] = lowering_is_there(loop->lowering, *id);
+    *id = lowering_content(loop->lowering, *id, loop->result->states[k].parameter);
+    return loop->truths[i] != MDF_LOWERED_NONE;
+}
+
 bool loop_run_body(struct loop *loop)
 {
     size_t i;
@@ -194,7 +245,7 @@ bool loop_run_body(struct loop *loop)
         loop->yields[i] = i < loop->first_yield /* of a condition nobody sees the strength */
                               ? lowering_either_value_of(loop->lowering, &loop->inner, loop->body->yields[i])
                               : lowering_any_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
-        if (loop->yields[i] == MDF_LOWERED_NONE || !yield_rows(loop, i)) {
+        if (loop->yields[i] == MDF_LOWERED_NONE || !yield_rows(loop, i) || !yield_parts(loop, i)) {
             return false;
         }
     }
@@ -244,13 +295,20 @@ bool lowering_carry(struct lowering *lowering, const struct region *region, stru
     return state->next != MDF_LOWERED_NONE;
 }
 
+mdf_lowered_id loop_next_of(const struct loop *loop, size_t carried)
+{
+    size_t i = loop->numbers[carried];
+
+    return loop->is_truth[carried] ? loop->truths[i] : loop->yields[loop->first_yield + i];
+}
+
 bool loop_carry_states(struct loop *loop)
 {
     size_t i;
 
     loop->n_carried = loop->result->n_states;
     for (i = 0; i < loop->n_carried; i++) {
-        if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop->yields[loop->first_yield + loop->numbers[i]])) {
+        if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop_next_of(loop, i))) {
             return false;
         }
     }
@@ -488,9 +546,10 @@ bool loop_end(struct loop *loop)
         mdf_lowered_id last = loop->result->states[i].parameter;
 
         lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
-        loop->results[loop->numbers[i]] = last;
+        loop->results[loop->numbers[i]] =
+            i > 0 && loop->is_truth[i - 1] ? lowering_add_optional(lowering, loop->result->states[i - 1].parameter, last) : last;
     }
-    return lowering_add_op(lowering, lowering->region, &op) && take_last(loop);
+    return !lowering_has_failed(lowering) && lowering_add_op(lowering, lowering->region, &op) && take_last(loop);
 }
 
 /* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
@@ -507,13 +566,30 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing)
     }
     for (i = 0; i < loop->result->n_states; i++) {
         if (!loop->lowering->facts[loop->result->states[i].parameter].is_open &&
-            !mdf_value_has_form_of(lowering_example(loop->lowering, loop->yields[loop->first_yield + loop->numbers[i]]),
+            !mdf_value_has_form_of(lowering_example(loop->lowering, loop_next_of(loop, i)),
                                    lowering_example(loop->lowering, loop->result->states[i].parameter))) {
             *changing = loop->numbers[i];
             return false;
         }
     }
     return true;
+}
+
+bool loop_find_optionals(struct loop *outside, const struct loop *loop, size_t n_states, bool *any)
+{
+    size_t i;
+
+    *any = false;
+    for (i = 0; i < n_states; i++) {
+        mdf_lowered_id zeros = outside->zeros[i] != MDF_LOWERED_NONE || outside->is_sequence[i]
+                                   ? MDF_LOWERED_NONE
+                                   : lowering_zeros_of_either(outside->lowering, outside->initial[i],
+                                                              loop->yields[loop->first_yield + i]);
+
+        outside->zeros[i] = zeros != MDF_LOWERED_NONE ? zeros : outside->zeros[i];
+        *any = *any || zeros != MDF_LOWERED_NONE;
+    }
+    return !lowering_has_failed(outside->lowering);
 }
 
 /* How many ops there are in the regions around, from the inside. */
@@ -629,7 +705,7 @@ bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size
         if (id == MDF_LOWERED_NONE) {
             return false;
         }
-        if (i < n_states && !is_new &&
+        if (i < n_states && !is_new && loop->zeros[i] == MDF_LOWERED_NONE &&
             !may_become(lowering_example(loop->lowering, loop->initial[i]), lowering_example(loop->lowering, id), keeps_shapes)) {
             return false;
         }

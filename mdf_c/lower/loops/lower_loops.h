@@ -22,10 +22,13 @@ struct loop {
     bool *moves;                   /* of each state: whole numbers, others in the second run, which lengths may go by; NULL: not known */
     const struct mdf_value **next; /* of each of these: an example of what it is in the second run; of lists: NULL */
     size_t *numbers;               /* of each state that is carried: which one of the model's it is */
+    bool *is_truth;                /* ... and whether it says that this one, an optional, is there; its content is the next one */
     struct mdf_lowered_loop *result;
     struct region region;
     mdf_lowered_id *initial; /* of each state */
     bool *is_sequence;       /* of each state: the body has it as the sequence of the rows that it consists of here */
+    mdf_lowered_id *zeros;   /* of each state: it is an optional, whose content begins so where it is not there; NONE: it is none */
+    mdf_lowered_id *truths;  /* of such a state: whether what is yielded is there, which `yields` has the content of */
     bool *stays;             /* of each state: the body hands it on as it is, so that it is none here */
     size_t n_initial;
     mdf_lowered_id *sources; /* of a Scan: the arrays that are scanned */
@@ -54,9 +57,14 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal);
 /* Whether the body, of which all instructions run, yields a formal as it is. */
 bool loop_hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand formal);
 bool loop_run_body(struct loop *loop);
+/* Behind it, what a state that is carried is next. */
+mdf_lowered_id loop_next_of(const struct loop *loop, size_t carried);
 /* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
 bool loop_keeps_forms(const struct loop *loop, size_t *changing);
 bool loop_carry_states(struct loop *loop);
+/* Behind the body: which states may not be there in one run, or the next one; *any: one of which that was not known. They are
+ * optionals from here on, in the loop as it is outside. */
+bool loop_find_optionals(struct loop *outside, const struct loop *loop, size_t n_states, bool *any);
 /* The array that output number `output` of the call becomes: what `item` is in all runs, or an open one. */
 bool loop_add_stack(struct loop *loop, mdf_lowered_id item, size_t output, bool is_reversed);
 /* The same, of a state that only grows: `initial`, then what `item` is in each run, one behind the other along `axis`. */

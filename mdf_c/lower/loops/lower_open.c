@@ -228,6 +228,10 @@ mdf_lowered_id lowering_operand(struct lowering *lowering, struct scope *scope, 
 {
     mdf_lowered_id id = lowering_any_value_of(lowering, scope, operand);
 
+    if (id != MDF_LOWERED_NONE && lowering->facts[id].is_optional) {
+        lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL);
+        return MDF_LOWERED_NONE;
+    }
     if (id != MDF_LOWERED_NONE && lowering->facts[id].growth != NULL) {
         id = lowering_look_at_state(lowering, id);
     }
