@@ -671,11 +671,6 @@ static const struct {
               "Inputs: ['[1.0]'], xs: [o], y: y", ""),
      "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::BitCast by its input 1 (node 'f', parameter "
      "'t')"},
-    {GRADIENT("parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::TopK', args: {X: x, K: 1}}}, output_ports: {o: {value: "
-              "x}, y: {value: 't[1]'}}",
-              "Inputs: ['[1.0]'], xs: [o], y: y", ""),
-     "m.yaml:2:22: error: node 'd', parameter 'q': there is no derivative of onnx::TopK by its input 1 (node 'f', parameter "
-     "'t')"},
     {GRADIENT(
          "parameters: {x: {value: [1.5, 2.0]}, t: {function: 'onnx::If', args: {cond: true, then_branch: b, else_branch: b}}}, "
          "output_ports: {o: {value: x}, y: {value: t}}",
