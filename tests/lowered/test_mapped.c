@@ -354,3 +354,27 @@ Test(mapped, a_stack_that_is_written_down_stays)
     }
     engine_end(&engine);
 }
+
+/* A number that goes to each item of a stack is loaded within the axis, not in front of the nest that counts. */
+Test(mapped, a_count_within_a_scan_starts_with_a_number)
+{
+    static const char *const inputs[][2] = {
+        {"v1", "1"}, {"v2", "{\"type\": \"int64\", \"shape\": [2], \"data\": [-3, -1]}"}, {"v3", "1"}, {"v4", "1"}};
+    mdf_error error = {0};
+    mdf_model *model = mdf_model_load_file("tests/data/onnx/scanned_count.onnx", &error);
+    mdf_program *program = mdf_compile(model, NULL, &error);
+    mdf_state *state = mdf_state_new(program, &error);
+
+    cr_assert_not_null(state, "%s", error.message);
+    for (size_t step = 0; step < 4; step++) {
+        for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+            cr_assert_eq(mdf_set_input_json(state, inputs[i][0], inputs[i][1], &error), MDF_OK, "%s", error.message);
+        }
+        cr_assert_eq(mdf_evaluate(state, NAN, &error), MDF_OK, "%s", error.message);
+    }
+    mdf_explain(state, how, sizeof how);
+    cr_expect_null(strstr(how, "a mistake in the engine"), "%s", how);
+    mdf_state_free(state);
+    mdf_program_free(program);
+    mdf_model_free(model);
+}

@@ -38,10 +38,10 @@ bool narrow_find_bounds(const struct lowering *lowering, const struct mdf_nest_s
 
 bool narrow_is_number(const struct lowering *lowering, const struct mdf_lowered_nest *nest, uint8_t step)
 {
-    const struct mdf_nest_view *view = &nest->steps[step].view;
+    const struct mdf_nest_step *load = &nest->steps[step];
 
-    return nest->steps[step].kind == MDF_NEST_LOAD && view->at == MDF_NEST_NONE &&
-           lowering->lowered->values[view->id].is_scalar;
+    return load->kind == MDF_NEST_LOAD && load->level == 0 && load->view.at == MDF_NEST_NONE &&
+           lowering->lowered->values[load->view.id].is_scalar;
 }
 
 /* Which operand of a step is such a row, where it is compared with such a number, and reals of 32 bits are computed beside it;
