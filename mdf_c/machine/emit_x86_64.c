@@ -401,8 +401,7 @@ static bool note_place(struct mdf_machine_listing *listing, const struct assembl
 static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing,
                       const struct mdf_lowered_op *part)
 {
-    struct emission emission = {
-        .lowered = lowered, .assembler = assembler, .memory = assembler->memory, .part = part, .n_labels_passed = 1};
+    struct emission emission = {.lowered = lowered, .assembler = assembler, .memory = assembler->memory, .part = part};
     bool done = emission_lay_out(&emission) && emission_find_lives(&emission) && emission_allocate(&emission);
 
     if (done) {
@@ -410,7 +409,6 @@ static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, 
         emit_entry(&emission);
         for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
             done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));
-            emission.n_labels_passed += emission.steps[emission.at].kind > STEP_DEFERRED;
             emit_step(&emission, &emission.steps[emission.at]);
         }
     }

@@ -108,14 +108,6 @@ struct late_case {
     int32_t limit;
 };
 
-/* What is known of an index. */
-enum { N_CHECKED = 8 };
-struct checked_index {
-    mdf_lowered_id id;
-    int64_t limit; /* it is below that */
-    size_t since;  /* the number of labels that have been passed by then */
-};
-
 struct emission {
     struct mdf_lowered *lowered;
     struct assembler *assembler;
@@ -144,8 +136,6 @@ struct emission {
     machine_label bail_out;
     struct late_case *late_cases;
     size_t n_late_cases, late_case_capacity;
-    struct checked_index checked[N_CHECKED];
-    size_t n_labels_passed; /* 1 and more: of steps that something jumps to, or past */
 };
 
 /* How flags, or two of them, say that a comparison holds. */

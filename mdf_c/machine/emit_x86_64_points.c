@@ -170,26 +170,13 @@ static struct range range_of_index(const struct emission *emission, mdf_lowered_
 
 /* ------------------------------------------------------------------ indices */
 
-/* Whether a number has been found to be below a limit since the last label; else it will have been. */
-static bool was_checked(struct emission *emission, mdf_lowered_id id, int64_t limit)
+/* An index that is not negative: bails out past the limit. */
+static void check_upper(struct emission *emission, uint8_t number, int64_t limit, struct range range)
 {
-    struct checked_index *checked = &emission->checked[id % N_CHECKED];
-    bool was = checked->id == id && checked->limit <= limit && checked->since == emission->n_labels_passed;
-
-    if (!was) {
-        *checked = (struct checked_index){id, limit, emission->n_labels_passed};
+    if (range.most >= limit) {
+        assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(number), (int32_t)limit);
+        assemble_jump_if(emission->assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
     }
-    return was;
-}
-
-/* An index that is not negative: bails out past the limit. Where it is no value, id is NONE. */
-static void check_upper(struct emission *emission, mdf_lowered_id id, uint8_t number, int64_t limit, struct range range)
-{
-    if (range.most < limit || (id != MDF_LOWERED_NONE && was_checked(emission, id, limit))) {
-        return;
-    }
-    assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(number), (int32_t)limit);
-    assemble_jump_if(emission->assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
 }
 
 /* An index in rax that is not from 0 on is counted from the end, if it can. */
@@ -206,7 +193,7 @@ static void emit_index(struct emission *emission, const struct late_case *late)
 static void check_index(struct emission *emission, int64_t limit, struct range range)
 {
     if (range.least >= 0) {
-        check_upper(emission, MDF_LOWERED_NONE, RAX, limit, range);
+        check_upper(emission, RAX, limit, range);
         return;
     }
     assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
@@ -227,7 +214,7 @@ static uint8_t find_number(struct emission *emission, mdf_lowered_id id, int64_t
 
     if (range.least >= 0) {
         number = emission_general(emission, id, RAX);
-        check_upper(emission, id, number, limit, range);
+        check_upper(emission, number, limit, range);
         return number;
     }
     emission_load_general(emission, id, RAX);
