@@ -44,24 +44,92 @@ bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, con
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id));
 }
 
-/* Python's x[i] of an array and a whole number that is not known before is an item, read where it lies; *taken: the call is such
- * a one. */
-bool lowering_take_item(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
+/* How many operands a part of a subscript has. */
+static size_t count_operands(const struct mdf_subscript_part *part)
+{
+    return part->kind == MDF_SUBSCRIPT_INDEX   ? 1
+           : part->kind == MDF_SUBSCRIPT_SLICE ? (size_t)part->has_start + part->has_stop + part->has_step
+                                               : 0;
+}
+
+static bool takes_axis(const struct mdf_subscript_part *part)
+{
+    return part->kind == MDF_SUBSCRIPT_INDEX || part->kind == MDF_SUBSCRIPT_SLICE;
+}
+
+/* Whether all indices of a subscript of an array are whole numbers, some of which are not known before. */
+static bool takes_numbers(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_subscript *subscript = trial->source->settings;
-    const struct mdf_value *array = trial->effective[0], *index = trial->n == 2 ? trial->effective[1] : NULL;
+    const struct mdf_value *array = trial->effective[0];
+    bool is_known = true;
+    size_t operand = 1, n_axes = 0, i;
+
+    if (array->kind != MDF_KIND_TENSOR || array->dtype == MDF_DTYPE_STRING || trial->ids[0] == MDF_LOWERED_NONE ||
+        lowering->facts[trial->ids[0]].is_open) {
+        return false;
+    }
+    for (i = 0; i < subscript->n_parts; i++) {
+        const struct mdf_value *index = subscript->parts[i].kind == MDF_SUBSCRIPT_INDEX ? trial->effective[operand] : NULL;
+
+        if (index != NULL && (trial->ids[operand] == MDF_LOWERED_NONE || index->kind != MDF_KIND_TENSOR || index->rank != 0 ||
+                              index->dtype != MDF_DTYPE_INT64)) {
+            return false;
+        }
+        is_known = is_known && (index == NULL || lowering_is_constant(lowering, trial->ids[operand]));
+        n_axes += takes_axis(&subscript->parts[i]);
+        operand += count_operands(&subscript->parts[i]);
+    }
+    return !is_known && operand == trial->n && n_axes <= array->rank;
+}
+
+/* The items at all indices of a subscript, one axis after the other from the first on, and what its other parts make of that. */
+static mdf_lowered_id take_items(struct lowering *lowering, const struct trial *trial)
+{
+    const struct mdf_subscript *subscript = trial->source->settings;
+    struct mdf_subscript *rest = mdf_arena_allocate(&lowering->lowered->arena, sizeof *rest);
+    struct mdf_subscript_part *parts = mdf_arena_array(&lowering->lowered->arena, subscript->n_parts, sizeof *parts);
+    mdf_lowered_id *inputs = mdf_arena_array(&lowering->scratch, trial->n, sizeof *inputs), id = trial->ids[0];
+    size_t operand = 1, n = 1, axis = 0, n_left = 0, i, k;
+
+    if (rest == NULL || parts == NULL || inputs == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    for (i = 0; i < subscript->n_parts; i++) { /* that name an axis */
+        n_left += takes_axis(&subscript->parts[i]);
+    }
+    n_left = trial->effective[0]->rank - n_left; /* axes that the ellipsis stands for */
+    *rest = (struct mdf_subscript){.parts = parts, .is_tuple = true};
+    for (i = 0; i < subscript->n_parts && id != MDF_LOWERED_NONE; i++) {
+        const struct mdf_subscript_part *part = &subscript->parts[i];
+
+        if (part->kind == MDF_SUBSCRIPT_INDEX) {
+            id = lowering_item_along(lowering, id, trial->ids[operand++], axis);
+            continue;
+        }
+        parts[rest->n_parts++] = *part;
+        for (k = count_operands(part); k > 0; k--) {
+            inputs[n++] = trial->ids[operand++];
+        }
+        axis += part->kind == MDF_SUBSCRIPT_ELLIPSIS ? n_left : part->kind == MDF_SUBSCRIPT_SLICE;
+    }
+    inputs[0] = id;
+    return id == MDF_LOWERED_NONE || rest->n_parts == 0 ? id
+                                                        : lowering_call_row(lowering, trial->source->operator, rest, inputs, n);
+}
+
+/* Python's x[i], x[i, j] and x[i, 1:] of an array and whole numbers that are not known before are items, read where they lie;
+ * *taken: the call is such a one. */
+bool lowering_take_item(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
+{
     mdf_lowered_id id;
 
     *taken = false;
-    if (trial->source->operator->form != MDF_FORM_LIST_ITEM || index == NULL || trial->ids[0] == MDF_LOWERED_NONE ||
-        trial->ids[1] == MDF_LOWERED_NONE || subscript->n_parts != 1 || subscript->is_tuple || subscript->parts[0]
-            .kind != MDF_SUBSCRIPT_INDEX || array->kind != MDF_KIND_TENSOR || array->rank == 0 ||
-        array->dtype == MDF_DTYPE_STRING || index->kind != MDF_KIND_TENSOR || index->rank != 0 ||
-        index->dtype != MDF_DTYPE_INT64 || lowering_is_constant(lowering, trial->ids[1]) ||
-        lowering->facts[trial->ids[0]].is_open) {
+    if (trial->source->operator->form != MDF_FORM_LIST_ITEM || !takes_numbers(lowering, trial)) {
         return true;
     }
-    id = lowering_item_at(lowering, trial->ids[0], trial->ids[1]);
+    id = take_items(lowering, trial);
     *taken = lowering_is_result(lowering, trial, id);
     return !lowering_has_failed(lowering) && (!*taken || lowering_bind(lowering, scope, trial->source->outputs[0], id));
 }

@@ -454,7 +454,9 @@ bool lowering_put_choices(struct lowering *lowering, const mdf_lowered_id *yield
 bool lowering_make_list(struct lowering *lowering, struct scope *scope, const struct mdf_instruction *instruction, size_t *next);
 /* A function of lists (enum mdf_written_out) whose items are known one by one, or of an array; *taken: it comes to others. */
 bool lowering_list_function(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);
-/* --- lower_items.c: what a function of expressions gives. */
+/* --- lower_items.c: what a call of a row with its settings, which last, gives; what a function of expressions gives. */
+mdf_lowered_id lowering_call_row(struct lowering *lowering, const struct mdf_operator *row, const void *settings,
+                                 const mdf_lowered_id *inputs, size_t n);
 mdf_lowered_id lowering_call_python(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n);
 /* --- lower_list.c: a call that builds a list, or takes an item or an array of one; *taken: it is such a call. */
 bool lowering_list_call(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken);

@@ -364,19 +364,28 @@ Test(explain, sequences)
     cr_expect_null(strstr(text, "step by step"), "%s", text);
 }
 
-/* What may not be there: made by branches, a state of a loop, given from node to node and shown. The whole is one form. */
-Test(explain, optionals)
+/* The whole of a model in a file is one form, which calls no kernel. */
+static void expect_one_form(const char *path)
 {
     static char text[TEXT_SIZE];
     struct engine engine = {0};
 
-    engine.model = mdf_model_load_file("tests/data/compile/optionals.yaml", &engine.error);
+    engine.model = mdf_model_load_file(path, &engine.error);
     cr_assert(engine_begin_model(&engine, NULL), "%s", engine.error.message);
     cr_assert_eq(engine_evaluate(&engine, 4), MDF_OK, "%s", engine.error.message);
     mdf_explain(engine.state, text, sizeof text);
     cr_expect(strncmp(text, "graph 'g': lowered", sizeof "graph 'g': lowered" - 1) == 0, "%s", text);
     cr_expect_null(strstr(text, "step by step"), "%s", text);
+    cr_expect_null(strstr(text, "calls kernels"), "%s", text);
     engine_end(&engine);
+}
+
+/* What may not be there: made by branches, a state of a loop, given from node to node and shown; elements and rows of tables at
+ * several indices that are not known before. */
+Test(explain, optionals_and_subscripts)
+{
+    expect_one_form("tests/data/compile/optionals.yaml");
+    expect_one_form("tests/data/compile/subscripts.yaml");
 }
 
 /* Arrays that are as long as the loop's number says, or as data say once a run has shown that. */

@@ -31,9 +31,8 @@ static const void *make_settings(struct lowering *lowering, const struct mdf_ope
     return settings;
 }
 
-/* What a call gives. */
-static mdf_lowered_id call_row(struct lowering *lowering, const struct mdf_operator *row, const void *settings,
-                               const mdf_lowered_id *inputs, size_t n)
+mdf_lowered_id lowering_call_row(struct lowering *lowering, const struct mdf_operator *row, const void *settings,
+                                 const mdf_lowered_id *inputs, size_t n)
 {
     const mdf_operand result = MDF_OPERAND(MDF_OPERAND_SLOT, n);
     mdf_operand *operands = mdf_arena_array(&lowering->scratch, n, sizeof *operands), output = result;
@@ -56,7 +55,7 @@ static mdf_lowered_id call_row(struct lowering *lowering, const struct mdf_opera
 
 mdf_lowered_id lowering_call_python(struct lowering *lowering, const char *name, const mdf_lowered_id *inputs, size_t n)
 {
-    return call_row(lowering, mdf_operator_python(name), NULL, inputs, n);
+    return lowering_call_row(lowering, mdf_operator_python(name), NULL, inputs, n);
 }
 
 /* What an operator gives; as strong as its first input. */
@@ -65,7 +64,7 @@ static mdf_lowered_id call_along(struct lowering *lowering, const char *name, co
 {
     const struct mdf_operator *row = mdf_operator_onnx(name, VERSION);
     const void *settings = make_settings(lowering, row, (int64_t)axis, permutation);
-    mdf_lowered_id id = settings == NULL ? MDF_LOWERED_NONE : call_row(lowering, row, settings, inputs, n);
+    mdf_lowered_id id = settings == NULL ? MDF_LOWERED_NONE : lowering_call_row(lowering, row, settings, inputs, n);
 
     return id == MDF_LOWERED_NONE ? id : lowering_as_strong(lowering, id, lowering_example(lowering, inputs[0])->strength);
 }
