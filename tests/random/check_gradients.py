@@ -25,6 +25,7 @@ except ImportError:
     print("0 passed, 0 failed")
     sys.exit(0)
 import gradient_source  # noqa: E402
+import gradient_programs  # noqa: E402
 import grammar  # noqa: E402
 import mdf_c  # noqa: E402
 import numpy_calls  # noqa: E402
@@ -434,15 +435,16 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--show", action="store_true", help="print the first model that is found")
     asked = parser.parse_args()
-    counts, n_found = dict.fromkeys(("derivatives", "Hessians", "kinks", "bits", "refused", "failing", "no forward", "no Hessian", "sources", "no source"), 0), 0
+    counts, n_found = dict.fromkeys(("derivatives", "Hessians", "kinks", "bits", "refused", "failing", "no forward", "no Hessian", "sources", "no source", "programs"), 0), 0
     warnings.simplefilter("ignore")
     for seed in range(asked.first, asked.first + asked.models):
         made = Maker(seed).make() if seed % 2 == 0 else make_call(seed) if seed % 4 == 1 else make_other(seed)
         found = check({**made, "seed": seed}, counts) if made else None
+        found = found or gradient_programs.check(seed, counts)
         if found:
             n_found += 1
             print(f"model {seed}: {found}")
-            if asked.show:
+            if asked.show and made:
                 print(json.dumps(made["model"]), made["of"], ",".join(made["wrt"]), made["steps"], made["dt"], sep="\n")
                 break
     print(", ".join(f"{n} {what}" for what, n in counts.items()))
