@@ -302,6 +302,7 @@ static void look_at_step(struct emission *emission, const struct step *step)
     size_t i;
 
     if (step->kind == STEP_OP && op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op)) {
+        emission->lives[op->in[0]].is_read = true; /* the other elements stay there */
         look_at(emission, op->in[1], false);
         for (i = 0; i < op->of.put->n_indices && emission_index_number(emission, op, i) != MDF_LOWERED_NONE; i++) {
         }

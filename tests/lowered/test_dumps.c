@@ -328,6 +328,16 @@ Test(dumps, puts_into_what_is_made)
     cr_expect(strstr(text, " two buffers") == NULL, "%s", text);
 }
 
+/* So is what is put into a few numbers that are made one by one, in machine code too, which is made after some evaluations. */
+Test(dumps, puts_into_a_few_that_are_made)
+{
+    const struct cli_outcome *outcome;
+
+    expect_same_ways("tests/data/dumps/few_made_and_put.yaml", true);
+    outcome = cli_call("mdf-run tests/data/dumps/few_made_and_put.yaml -n 20000");
+    cr_expect(strstr(outcome->output, "[18, 18, 12]") != NULL, "%s", outcome->output);
+}
+
 /* What goes beyond the least so far is taken in a branch, with where it is: few runs find such, and no run waits for the test. */
 Test(dumps, the_least_so_far_is_foreseen)
 {
