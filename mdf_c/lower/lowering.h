@@ -89,6 +89,7 @@ struct fact {
     mdf_lowered_id narrow;
     bool is_number;         /* of a loop's runs, which is `most` at most */
     int64_t most;
+    bool is_rest; /* of a loop's runs, which are few: those that blocks of them leave */
     struct mdf_lowered_loop *loop; /* of a number, whose body is being lowered; NULL: of none */
     bool is_open;           /* its shape is not known before: nothing but calls can read it, if it has another example */
     int64_t least;          /* of one open axis: it is at least so long */

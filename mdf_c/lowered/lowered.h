@@ -151,6 +151,8 @@ struct mdf_lowered_op {
     } of;
 };
 
+enum { MDF_LOWERED_LONG_ROW = 128 }; /* bytes: shorter rows are copied as fast as they are made where they go */
+
 /* The elements of in[1], which lie together, begin in the result at the sum, over the int64 elements i of in[2], of i times its
  * step. Each is from -limit to limit - 1, where limit is added to a negative one first; else it bails out. All else is as in
  * in[0]: the result lies where that does (`is_in_place`), which loop_plan.h chooses, or is a copy. */
@@ -158,6 +160,8 @@ struct mdf_lowered_put {
     size_t n_indices;
     int64_t steps[MDF_INLINE_RANK], limits[MDF_INLINE_RANK];
     bool is_in_place;
+    bool is_made_there; /* a nest just in front of it makes a row for it alone, which may be made where it is put: of the array the
+                           nest loads what each element replaces, or what lies apart from all of them */
 };
 
 struct mdf_lowered_region {

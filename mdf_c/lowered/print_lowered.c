@@ -86,6 +86,7 @@ static void print_put(struct mdf_text *text, const struct mdf_lowered *lowered, 
         mdf_text_printf(text, "%s%" PRId64 " of %" PRId64, i > 0 ? ", " : "", put->steps[i], put->limits[i]);
     }
     mdf_text_append_string(text, put->is_in_place ? ", in place" : "");
+    mdf_text_append_string(text, put->is_made_there ? ", made there" : "");
 }
 
 static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)

@@ -212,6 +212,7 @@ static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
         emission_point(emission, nest);
         return;
     }
+    emission_begin_row(emission);
     for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD && values[nest->steps[i].view.id].is_scalar) {
             emission_publish(emission, nest->steps[i].view.id);

@@ -318,6 +318,8 @@ bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_
  * nest in front of it stores it there. NONE: it has to be loaded. */
 mdf_lowered_id emission_index_number(const struct emission *emission, const struct mdf_lowered_op *op, size_t i);
 void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op);
+/* In front of a nest: the row that a PUT behind it puts is made where that puts it, if it may. */
+void emission_begin_row(struct emission *emission);
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
 /* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */

@@ -393,14 +393,13 @@ static void store_row(struct emission *emission, mdf_lowered_id id)
     }
 }
 
-void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op)
+/* The place of what is put; rdx is its address where it is a row. Changes rax and rdx. */
+static struct machine_operand find_put_place(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_put *put = op->of.put;
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
     struct machine_operand place = in_register(RAX);
     uint8_t base = RDX, number;
-    bool is_number = emission->lowered->values[op->in[1]].is_scalar;
     size_t i;
 
     for (i = 0; i < put->n_indices; i++) {
@@ -408,16 +407,63 @@ void emission_put_in_place(struct emission *emission, const struct mdf_lowered_o
         if (i == 0) {
             base = emission_array_base(emission, op->in[0], RDX);
             if (emission->lives[op->out].is_looked_at) {
-                assemble_store(assembler, 8, base, emission_array_data(op->out));
+                assemble_store(emission->assembler, 8, base, emission_array_data(op->out));
             }
         }
         place = element_at(emission, base, number, put->steps[i] * size, 0);
-        if (i + 1 < put->n_indices || !is_number) {
-            assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, place);
+        if (i + 1 < put->n_indices || !emission->lowered->values[op->in[1]].is_scalar) {
+            assemble_general(emission->assembler, GENERAL_ADDRESS, 8, RDX, place);
             base = RDX;
         }
     }
-    if (is_number) {
+    return place;
+}
+
+/* Whether a nest stores all elements of an array by one step. */
+static bool makes_all(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, mdf_lowered_id id)
+{
+    size_t i;
+
+    for (i = 0; i < nest->n_steps && !(nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id); i++) {
+    }
+    return i < nest->n_steps && mdf_nest_count(nest, 0, nest->steps[i].level) == lowered->values[id].form.length;
+}
+
+/* The PUT behind a nest, which is step number `at`, whose row the nest makes where it is put; NULL: there is none. */
+static const struct mdf_lowered_op *find_put_made_there(const struct emission *emission, uint32_t at)
+{
+    const struct step *nest = &emission->steps[at], *next = at + 1 < emission->n_steps ? nest + 1 : NULL;
+    bool is_one = next != NULL && nest->kind == STEP_OP && nest->op->code == MDF_LOWERED_NEST && next->kind == STEP_OP &&
+                  next->region == nest->region && next->op->code == MDF_LOWERED_PUT && next->op->of.put->is_made_there;
+
+    return is_one && emission_puts_in_place(emission->lowered, next->op) &&
+                   emission->lowered->values[next->op->in[2]].is_scalar &&
+                   makes_all(emission->lowered, nest->op->of.nest, next->op->in[1])
+               ? next->op
+               : NULL;
+}
+
+void emission_begin_row(struct emission *emission)
+{
+    const struct mdf_lowered_op *put = find_put_made_there(emission, emission->at);
+
+    if (put != NULL) {
+        find_put_place(emission, put);
+        assemble_store(emission->assembler, 8, RDX, emission_array_data(put->in[1]));
+    }
+}
+
+void emission_put_in_place(struct emission *emission, const struct mdf_lowered_op *op)
+{
+    struct machine_operand place;
+
+    if (emission->at > 0 && find_put_made_there(emission, emission->at - 1) == op) { /* it lies where it did */
+        assemble_move_address(emission->assembler, RAX, emission->lowered->arrays[op->in[1]].data);
+        assemble_store(emission->assembler, 8, RAX, emission_array_data(op->in[1]));
+        return;
+    }
+    place = find_put_place(emission, op);
+    if (emission->lowered->values[op->in[1]].is_scalar) {
         store_number(emission, op->in[1], place);
     } else {
         store_row(emission, op->in[1]);

@@ -79,7 +79,8 @@ static bool may_be_made_there(const struct mdf_source_writer *writer, const stru
     return put->of.put->is_in_place && mdf_source_is_live(writer, put->out) && !value->is_scalar && value->open_axes == 0 &&
            length > 1 && (own->name == NULL || own->is_made_there) && own->copy == NULL && !own->is_buffered &&
            writer->n_reads[item] == 1 && value->form.dtype == put->dtype && count_stored(nest, item) == length &&
-           !mdf_nest_stores(nest, put->in[2]) && puts_rows(put->of.put, length) && may_overwrite_row(region, i, put, length);
+           !mdf_nest_stores(nest, put->in[2]) &&
+           (put->of.put->is_made_there || (puts_rows(put->of.put, length) && may_overwrite_row(region, i, put, length)));
 }
 
 /* Whether an op may be done in front of a nest that it stands behind. */

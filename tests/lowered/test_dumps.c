@@ -348,6 +348,26 @@ Test(dumps, the_least_so_far_is_foreseen)
     expect_same_ways("tests/data/dumps/least_so_far.yaml -i first=-100", true);
 }
 
+/* A long row is made where it is put, where what is loaded of the table is what it replaces or lies apart from it: in machine code,
+ * which is made after some evaluations, and in C. */
+Test(dumps, long_rows_are_made_where_they_are_put)
+{
+    static const char *const cases[] = {"away=32", "away=31", "away=-31", "away=-32", "away=0", "away=1", "away=-1", "away=48", "first=-9"};
+    const char *text = dump_whole("tests/data/dumps/long_blocks.yaml -n 4");
+    static char expected[CLI_TEXT_SIZE];
+    size_t i;
+
+    cr_expect(strstr(text, "in place, made there") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        strcpy(expected, cli_call("mdf-run tests/data/dumps/long_blocks.yaml -i %s --plain", cases[i])->output);
+        cr_assert(strstr(expected, "\"results\"") != NULL);
+        text = cli_call("mdf-run tests/data/dumps/long_blocks.yaml -i %s -n 2000", cases[i])->output;
+        cr_expect_str_eq(strstr(text, "\"results\""), strstr(expected, "\"results\""), "%s", cases[i]);
+        text = cli_call("mdf-run tests/data/dumps/long_blocks.yaml -i %s --compile", cases[i])->output;
+        cr_expect_str_eq(strstr(text, "\"results\""), strstr(expected, "\"results\""), "%s", cases[i]);
+    }
+}
+
 /* An element that all runs of a loop go on with at one place is a number meanwhile, but where the table is looked at elsewhere. */
 Test(dumps, elements_are_kept_as_numbers)
 {

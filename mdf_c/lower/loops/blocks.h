@@ -52,6 +52,7 @@ struct blocks {
     mdf_lowered_id first;          /* the run that a block begins with */
     struct nest_draft *draft;
     uint8_t axis;
+    bool is_apart;     /* what a block loads of what it puts into is what it replaces, or lies apart from all of that */
     int64_t size, way; /* runs of a block; `way`: 1, or -1: the last run of a block goes first, as places go down */
     struct test tests[MOST_TESTS];
     size_t n_tests;
@@ -95,7 +96,7 @@ mdf_lowered_id block_before(struct blocks *blocks, enum mdf_lowered_code code, m
 /* What a place is in the first run, and `more`. */
 mdf_lowered_id block_first_place(struct blocks *blocks, const struct place *place, int64_t more);
 /* There is no block where this does not hold: a truth; test number `i`; that no run loads what one less than a block of runs
- * before it has put. False: it is known that it does not, or it is not asked. */
+ * before it has put, nor, of `is_apart`, what one behind it puts. False: it is known that it does not, or it is not asked. */
 void block_require(struct blocks *blocks, mdf_lowered_id truth);
 bool block_require_within(struct blocks *blocks, size_t i);
 /* Between which numbers it lies in all runs; false: it is not known. */

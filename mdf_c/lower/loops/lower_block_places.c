@@ -418,26 +418,37 @@ bool block_require_within(struct blocks *blocks, size_t i)
     return true;
 }
 
+/* In front of the loop: no run of a block loads what one in front of it puts; nor, where what it puts is made there, what one
+ * behind it does. */
+static void require_apart(struct blocks *blocks, mdf_lowered_id ahead)
+{
+    mdf_lowered_id behind = block_before(blocks, MDF_LOWERED_LESS_EQUAL, ahead, block_number(blocks, -blocks->size)),
+                   zero = block_number(blocks, 0), before;
+
+    if (!blocks->is_apart) {
+        before = block_before(blocks, MDF_LOWERED_GREATER_EQUAL, ahead, zero);
+    } else {
+        before = block_before(blocks, MDF_LOWERED_OR, block_before(blocks, MDF_LOWERED_EQUAL, ahead, zero),
+                              block_before(blocks, MDF_LOWERED_GREATER_EQUAL, ahead, block_number(blocks, blocks->size)));
+    }
+    block_require(blocks, block_before(blocks, MDF_LOWERED_OR, before, behind));
+}
+
 bool block_require_apart(struct blocks *blocks, const struct place *load, const struct place *put)
 {
     struct place ahead = put->factor > 0 ? block_add_places(*load, put, -1) : block_add_places(*put, load, -1);
     struct lowering_range range;
-    bool is_known;
-    mdf_lowered_id first;
 
     if (!ahead.is_known || load->factor != put->factor) {
         return false;
     }
-    is_known = block_find_range(blocks, &ahead, &range);
-    if (is_known && (range.low >= 0 || range.high <= -blocks->size)) {
+    if (block_find_range(blocks, &ahead, &range) && (range.low >= 0 || range.high <= -blocks->size)) {
+        blocks->is_apart = blocks->is_apart && (range.high == 0 || range.low >= blocks->size || range.high <= -blocks->size);
         return true;
     }
     if (is_constant(&ahead)) {
         return false;
     }
-    first = block_first_place(blocks, &ahead, 0);
-    block_require(blocks, block_before(blocks, MDF_LOWERED_OR,
-                                       block_before(blocks, MDF_LOWERED_GREATER_EQUAL, first, block_number(blocks, 0)),
-                                       block_before(blocks, MDF_LOWERED_LESS_EQUAL, first, block_number(blocks, -blocks->size))));
+    require_apart(blocks, block_first_place(blocks, &ahead, 0));
     return true;
 }

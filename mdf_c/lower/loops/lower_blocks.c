@@ -276,7 +276,8 @@ static bool add_put(struct blocks *blocks, size_t i, const struct mdf_lowered_op
     *op->of.put = (struct mdf_lowered_put){
         .n_indices = 1,
         .steps = {1},
-        .limits = {(int64_t)lowering->lowered->values[state->parameter].form.length - (blocks->size - 1)}};
+        .limits = {(int64_t)lowering->lowered->values[state->parameter].form.length - (blocks->size - 1)},
+        .is_made_there = blocks->is_apart};
     draft_store_elements(lowering, blocks->draft, found, &view, 1, &blocks->axis, &stride);
     return true;
 }
@@ -467,6 +468,7 @@ static bool split_runs(struct blocks *blocks, mdf_lowered_id n_blocks)
         start == NULL) {
         return lowering_out_of_memory(lowering);
     }
+    lowering->facts[loop->number].is_rest = true;
     blocks->wide->trip_count = n_blocks;
     *op = (struct mdf_lowered_op){.code = MDF_LOWERED_LOOP,
                                   .out = MDF_LOWERED_NONE,
@@ -533,12 +535,22 @@ static int64_t block_size(const struct blocks *blocks)
     return (int64_t)size;
 }
 
+/* Whether what a block puts may be made there, if what it loads is apart from that: machine code copies short rows as fast. */
+static bool may_be_made_there(const struct blocks *blocks)
+{
+    const struct mdf_value *form = &blocks->lowering->lowered->values[blocks->loop->states[0].parameter].form;
+    int64_t n_bytes = blocks->size * (int64_t)mdf_dtype_size((mdf_dtype)form->dtype);
+
+    return blocks->loop->n_states == 1 && (blocks->lowering->is_for_source || n_bytes >= MDF_LOWERED_LONG_ROW);
+}
+
 static bool find_blocks(struct blocks *blocks)
 {
     const struct mdf_lowered_loop *loop = blocks->loop;
     size_t i;
 
     blocks->size = block_size(blocks);
+    blocks->is_apart = may_be_made_there(blocks);
     if (!is_plain(blocks)) {
         return false;
     }

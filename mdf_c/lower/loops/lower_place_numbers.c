@@ -3,7 +3,8 @@
  *
  * In: loops' bodies, complete, of which nests of one point look for a number along several axes one after the other, or as a sum of
  * multiples of indices, each of which has to lie on its axis. Out: nests that look there by one number. An index that does not lie
- * on its axis makes that so large that the nest itself bails out. Not for C source, whose compilers do this. */
+ * on its axis makes that so large that the nest itself bails out. Not of the few runs that blocks leave (lower_blocks.c), and not for
+ * C source, whose compilers do this. */
 #include "mdf_c/lower/loops/blocks.h"
 
 #include <string.h>
@@ -255,7 +256,7 @@ static bool number_places_of_loop(struct lowering *lowering, struct mdf_lowered_
         .blocks = {.lowering = lowering, .loop = loop, .region = region, .at = at, .may = MDF_LOWERED_NONE}};
     struct region body;
 
-    if (loop->number == MDF_LOWERED_NONE || loop->n_lanes > 0) {
+    if (loop->number == MDF_LOWERED_NONE || loop->n_lanes > 0 || lowering->facts[loop->number].is_rest) {
         return true;
     }
     numbering.blocks.depth = lowering->facts[loop->number].depth - 1;
