@@ -573,6 +573,47 @@ static void begin_made(struct mdf_lowered *lowered, const struct mdf_lowered_loo
     }
 }
 
+/* Of a state that is not written in place, what nests of the body make in a buffer of its own, before something is put into that,
+ * there: `next` lies where it does, and its buffer is exchanged for that of the state. NONE: there is no such thing. */
+static mdf_lowered_id find_made_beside(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
+                                       const struct mdf_lowered_state *state)
+{
+    const struct mdf_value *old = &lowered->values[state->parameter].form, *form;
+    mdf_lowered_id id = state->next;
+
+    if (put_of(loop, id) == NULL || stack_of(loop, id) != loop->n_stacks) {
+        return MDF_LOWERED_NONE;
+    }
+    while (id != MDF_LOWERED_NONE && put_of(loop, id) != NULL) {
+        id = find_ground(lowered, loop, &loop->body, id);
+    }
+    if (id == MDF_LOWERED_NONE || !is_made_by_nest(&loop->body, id) || lowered->values[id].open_axes != 0) {
+        return MDF_LOWERED_NONE;
+    }
+    form = &lowered->values[id].form;
+    return form->dtype == old->dtype && form->rank <= MDF_INLINE_RANK && mdf_value_has_shape_of(form, old) ? id
+                                                                                                           : MDF_LOWERED_NONE;
+}
+
+/* Where nests make it beside the state. */
+static void begin_beside(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, struct mdf_lowered_state *state)
+{
+    mdf_lowered_id made = find_made_beside(lowered, loop, state);
+
+    if (made != MDF_LOWERED_NONE) {
+        state->made = made;
+        state->begins_made = lowered->values[state->next].is_in_place = true;
+        lie_in_ground(lowered, loop, &loop->body, state->next);
+    }
+}
+
+mdf_lowered_id mdf_lowered_exchanged(const struct mdf_lowered_state *state)
+{
+    return state->takes_over                                                 ? state->other
+           : state->begins_made && state->storage == MDF_LOWERED_TWO_BUFFERS ? state->made
+                                                                             : state->next;
+}
+
 /* ------------------------------------------------------------------ states that take over others */
 
 /* The array that a state is a copy of in the next run, of which nobody but the state reads the copy; NONE. */
@@ -676,6 +717,9 @@ static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *lo
             (put_of(loop, state->next) != NULL || copied_next(loop, state) != state->next)) {
             begin_made(lowered, loop, &loop->states[i]);
             lie_in_ground(lowered, loop, &loop->body, copied_next(loop, state));
+        } else if (state->storage == MDF_LOWERED_TWO_BUFFERS && !lowered->values[state->parameter].is_scalar &&
+                   lowered->values[state->parameter].open_axes == 0) {
+            begin_beside(lowered, loop, &loop->states[i]);
         }
     }
     take_over(lowered, loop);
@@ -748,11 +792,13 @@ bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         bool is_in_place = state->storage == MDF_LOWERED_IN_PLACE;
+        bool is_beside = state->storage == MDF_LOWERED_TWO_BUFFERS && state->begins_made;
         bool is_as_planned =
             state->takes_over ? find_taken(loop, state) == state->other
+            : is_beside       ? find_made_beside(lowered, loop, state) == state->made
                               : state->storage == MDF_LOWERED_TWO_BUFFERS || storage_of(lowered, loop, state) == state->storage;
 
-        if (lowered->values[state->next].is_in_place != (is_in_place || state->takes_over) ||
+        if (lowered->values[state->next].is_in_place != (is_in_place || is_beside || state->takes_over) ||
             lowered->values[state->parameter].is_in_place != is_in_place || !is_as_planned) {
             return false;
         }

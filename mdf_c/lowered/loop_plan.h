@@ -8,6 +8,9 @@
 /* Sets `storage` of all states, `is_direct` of all stacks, and `is_in_place` of values. */
 void mdf_lowered_plan_loops(struct mdf_lowered *lowered);
 
+/* The value whose buffer a state's is exchanged for behind each run, of TWO_BUFFERS; what the state is next, IN_STACK. */
+mdf_lowered_id mdf_lowered_exchanged(const struct mdf_lowered_state *state);
+
 /* Whether another state takes over the one that has a parameter. */
 bool mdf_lowered_is_taken_over(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter);
 

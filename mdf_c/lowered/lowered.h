@@ -250,7 +250,9 @@ struct mdf_lowered_state {
     mdf_lowered_id initial, parameter, next;
     uint8_t storage; /* enum mdf_lowered_storage, of an array: loop_plan.h chooses it */
     bool lies_in_initial; /* IN_PLACE: it lies where `initial` does, which is a state of the loop around, IN_PLACE too */
-    bool begins_made;     /* IN_PLACE: `next` is what was put into `made`, which a NEST of the body's own region has made there */
+    /* `next` is what was put into `made`, where a NEST of the body's own region has made that: IN_PLACE where the state lies;
+     * TWO_BUFFERS in a buffer of its own, which is exchanged for that of the state. */
+    bool begins_made;
     /* TWO_BUFFERS, IN_STACK: `next` is a copy, which is not made, of `other`, the parameter of a state stored alike that comes
      * behind this one: the buffers of both are exchanged, before the other one goes on, or this one looks where that does. */
     bool takes_over;

@@ -358,7 +358,7 @@ bool mdf_lowered_make_room(struct mdf_lowered *lowered, struct mdf_lowered_loop 
         if (state->storage == MDF_LOWERED_IN_PLACE) {
             lowered->arrays[state->next].data = lowered->arrays[state->parameter].data;
         }
-        if (state->begins_made) {
+        if (state->begins_made && state->storage == MDF_LOWERED_IN_PLACE) {
             lowered->arrays[state->made].data = lowered->arrays[state->parameter].data;
         }
     }
@@ -500,7 +500,7 @@ static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         struct mdf_value *parameter = &lowered->arrays[state->parameter];
-        struct mdf_value *next = &lowered->arrays[state->takes_over ? state->other : state->next];
+        struct mdf_value *next = &lowered->arrays[mdf_lowered_exchanged(state)];
 
         if (lowered->values[state->parameter].is_scalar) {
             lowered->cells[state->parameter] = lowered->cells[state->next];

@@ -321,6 +321,8 @@ static void print_states(const struct printing *printing, const struct mdf_lower
                         storage_text(printing->lowered, state));
         if (state->takes_over) {
             mdf_text_printf(printing->text, ", takes over v%u", (unsigned)state->other);
+        } else if (state->begins_made && state->storage == MDF_LOWERED_TWO_BUFFERS) {
+            mdf_text_printf(printing->text, ", exchanged for v%u", (unsigned)state->made);
         }
         mdf_text_append_string(printing->text, "\n");
     }

@@ -34,7 +34,7 @@ static bool find_grounds(struct emission *emission)
             if (op->of.loop->states[i].lies_in_initial) {
                 lies_in[op->of.loop->states[i].parameter] = lies_in[op->of.loop->states[i].initial];
             }
-            if (op->of.loop->states[i].begins_made) {
+            if (op->of.loop->states[i].begins_made && op->of.loop->states[i].storage == MDF_LOWERED_IN_PLACE) {
                 lies_in[op->of.loop->states[i].made] = lies_in[op->of.loop->states[i].parameter];
             }
         }

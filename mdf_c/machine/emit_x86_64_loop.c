@@ -442,7 +442,7 @@ static void carry_states(struct emission *emission, const struct mdf_lowered_loo
 
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
-        mdf_lowered_id next = state->takes_over ? state->other : state->next;
+        mdf_lowered_id next = mdf_lowered_exchanged(state);
 
         if (emission->lowered->values[state->parameter].is_scalar) {
             emission_copy(emission, state->parameter, next);

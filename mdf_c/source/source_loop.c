@@ -443,6 +443,10 @@ static void name_states(struct mdf_source_writer *writer, const struct loop_text
             next->is_buffered = true;
             mdf_source_line(writer, "const %s *restrict %s = %s;", type, now->name, own->outer);
             mdf_source_line(writer, "%s *restrict %s = %s;", type, next->name, own->next);
+            if (state->begins_made) {
+                writer->values[state->made].name = next->name;
+                writer->values[state->made].is_buffered = true;
+            }
         } else if (own->form == STATE_TAKES_OVER) {
             now->name = mdf_source_name(writer, &writer->locals, mdf_source_text(writer, "%s_now", hint));
             mdf_source_line(writer, "const %s *restrict %s = %s;", type, now->name, own->outer);

@@ -338,6 +338,18 @@ Test(dumps, puts_into_a_few_that_are_made)
     cr_expect(strstr(outcome->output, "[18, 18, 12]") != NULL, "%s", outcome->output);
 }
 
+/* What is put into what nests make of other places of a state is put where they make it, and not into a copy. */
+Test(dumps, states_put_beside)
+{
+    const char *text = dump_whole("tests/data/dumps/made_beside.yaml -n 4");
+
+    expect_same_ways("tests/data/dumps/made_beside.yaml", true);
+    cr_expect_str_eq(cli_call("mdf-run tests/data/dumps/made_beside.yaml -n 4 --dump lowered | grep -c 'two buffers, exchanged for v'")->output,
+                     "4\n");
+    cr_expect(strstr(text, " takes over v") != NULL, "%s", text);
+    cr_expect_str_eq(cli_call("mdf-run tests/data/dumps/made_beside.yaml --dump c | grep -cE 'memcpy.[a-z_]*_then, '")->output, "0\n");
+}
+
 /* What goes beyond the least so far is taken in a branch, with where it is: few runs find such, and no run waits for the test. */
 Test(dumps, the_least_so_far_is_foreseen)
 {

@@ -386,13 +386,14 @@ def _grow(body, state):
 
 def _next(body, state):
     """What a state becomes: something of its type and shape that does not run away."""
-    if body.numbers and state.shape and body.program.opset >= 13 and body.rng.random() < 0.3:
-        for _ in range(body.rng.choice([1, 1, 2])):
-            state = _put(body, state)
-        return state
     found = [v for v in body.values if v.type == state.type and v.shape == state.shape and v is not state]
     made = {name for node in body.nodes for name in node["outputs"]}
     own = [v for v in found if v.name in made]
+    if body.numbers and state.shape and body.program.opset >= 13 and body.rng.random() < 0.3:
+        state = body.rng.choice(own) if own and body.rng.random() < 0.5 else state  # into what was made of it, or of others
+        for _ in range(body.rng.choice([1, 1, 2])):
+            state = _put(body, state)
+        return state
     x = body.rng.choice(own) if own else body.call("Add", [state, body.constant(state.type, state.shape)], [(state.type, state.shape)])[0]
     if "float" in x.type and body.rng.random() < 0.7:
         x = body.call("Tanh", [x], [(x.type, x.shape)])[0]
