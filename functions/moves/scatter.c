@@ -5,7 +5,7 @@
  * numpy.minimum does; add and mul of bool are "or" and "and". Source: the ONNX operators of these names, all versions. */
 #include "functions/kernel/derivatives.h"
 #include "functions/kernel/operator.h"
-#include "functions/kernel/routine.h"
+#include "functions/kernel/routine_vectors.h"
 #include "functions/moves/along.h"
 #include "functions/moves/offsets.h"
 
@@ -480,11 +480,17 @@ static mdf_routine_function elements_function(const struct mdf_routine_plan *pla
                                             : MDF_ROUTINE_OF_REALS(plan, scatter_elements);
 }
 
+MDF_REAL_ROUTINES_IN_VECTORS(scatter_blocks)
+
+/* Short blocks fill no vectors, which would take longer to find that. */
 static mdf_routine_function blocks_function(const struct mdf_routine_plan *plan)
 {
-    return !is_short(plan)                  ? NULL
-           : plan->dtype == MDF_DTYPE_INT64 ? mdf_scatter_blocks_int64
-                                            : MDF_ROUTINE_OF_REALS(plan, scatter_blocks);
+    enum { FEWEST_IN_VECTORS = 8 };
+
+    return !is_short(plan)                       ? NULL
+           : plan->dtype == MDF_DTYPE_INT64      ? mdf_scatter_blocks_int64
+           : plan->whole[5] >= FEWEST_IN_VECTORS ? MDF_WIDEST_OF_REALS(plan, scatter_blocks)
+                                                 : MDF_ROUTINE_OF_REALS(plan, scatter_blocks);
 }
 
 static const char out_of_range[] = "an index is out of range";
