@@ -261,6 +261,7 @@ static bool is_tried(struct given *g, int pointer)
     ASKS(mdf_state_peak_bytes, IS_ZERO, 1, 1, P(0, g->state))                                                                   \
     DOES(mdf_state_interrupt, 1, P(0, g->state))                                                                                \
     DOES(mdf_state_forget_interrupt, 1, P(0, g->state))                                                                         \
+    DOES(mdf_ctrl_c_asks, 1, P(0, g->state))                                                                                    \
     DOES(mdf_state_limit_time, 1, P(0, g->state), 1.0)                                                                          \
     MAKES(mdf_sweep_new, 2, 3, P(0, g->program), P(1, &g->sweep_options), ERROR(2))                                             \
     DOES(mdf_sweep_free, 1, P(0, mdf_sweep_new(g->program, &g->sweep_options, NULL)))                                           \
