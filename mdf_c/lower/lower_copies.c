@@ -1,19 +1,25 @@
 /* lower_copies.c - copies that only have another shape are not read: nests, rows that are put into arrays or stacks, and
  * products by matrices that are laid out, find the same elements in the same order in what was copied. So do ops on numbers, of
- * which nothing but the type counts; and nests find the elements of a row that is copied where they lie. Copies that nothing else
- * reads are then dropped (lower_unread.c). See lowering.h. */
+ * which nothing but the type counts; and nests find the elements of a row that is copied where they lie, also where the array has
+ * that for a piece, as a small matrix that is put together of numbers. Copies that nothing else reads are then dropped
+ * (lower_unread.c). See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
 
+/* So many elements of a value, from one on: they are those of another value, from one on. */
+struct piece {
+    int64_t at, n, first;
+    mdf_lowered_id id;
+    const struct piece *next;
+};
+
 struct copies {
+    struct lowering *lowering;
     const struct mdf_lowered *lowered;
-    mdf_lowered_id *originals; /* of each value: what it is a copy of; NONE: it is none */
-    struct place {
-        mdf_lowered_id id;
-        size_t first;
-    } * places;     /* the same: what it is one row of, and where that begins */
-    bool has_moved; /* a nest reads a row where it lies */
+    mdf_lowered_id *originals;   /* of each value: what it is a copy of; NONE: it is none */
+    const struct piece **pieces; /* the same: what is copied there row by row */
+    bool has_moved;              /* a nest reads a row where it lies */
 };
 
 static mdf_lowered_id original_of(const struct copies *copies, mdf_lowered_id id)
@@ -36,34 +42,74 @@ static void note_copy(const struct copies *copies, const struct mdf_lowered_op *
     }
 }
 
-static bool goes_along(const struct mdf_nest_view *view)
+/* Whether what a nest loads is stored as it is, and lies side by side in both arrays, or is a single element. */
+static bool copies_row(const struct copies *copies, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *load,
+                       const struct mdf_nest_step *store)
 {
-    return view->at == MDF_NEST_NONE && view->strides[0] == 1;
+    const struct mdf_lowered_value *from = &copies->lowered->values[load->view.id];
+
+    return load->kind == MDF_NEST_LOAD && load->view.at == MDF_NEST_NONE && !nest->is_open &&
+           is_closed_array(&copies->lowered->values[store->view.id]) && (from->is_scalar || is_closed_array(from)) &&
+           (mdf_nest_count(nest, 0, store->level) == 1 ||
+            (store->level == 1 && load->level == 1 && store->view.strides[0] == 1 && load->view.strides[0] == 1));
 }
 
-/* A nest that does nothing but copy elements which lie side by side. */
-static void note_row(const struct copies *copies, const struct mdf_lowered_nest *nest)
+static void note_rows(const struct copies *copies, const struct mdf_lowered_nest *nest)
 {
-    const struct mdf_nest_step *load = &nest->steps[0], *store = &nest->steps[1];
-    const struct mdf_lowered_value *values = copies->lowered->values;
+    size_t i;
 
-    if (nest->n_steps == 2 && nest->n_axes == 1 && load->kind == MDF_NEST_LOAD && store->kind == MDF_NEST_STORE &&
-        goes_along(&load->view) && goes_along(&store->view) && store->view.first == 0 && load->view.first >= 0 &&
-        is_closed_array(&values[load->view.id]) && is_closed_array(&values[store->view.id]) &&
-        nest->extents[0] == values[store->view.id].form.length) {
-        copies->places[store->view.id] = (struct place){load->view.id, (size_t)load->view.first};
+    for (i = 0; i < nest->n_steps; i++) {
+        const struct mdf_nest_step *store = &nest->steps[i];
+        const struct mdf_nest_step *load = store->kind == MDF_NEST_STORE ? &nest->steps[store->in[0]] : NULL;
+        struct piece *piece;
+
+        if (load == NULL || !copies_row(copies, nest, load, store)) {
+            continue;
+        }
+        piece = mdf_arena_allocate(&copies->lowering->scratch, sizeof *piece);
+        if (piece == NULL) {
+            lowering_out_of_memory(copies->lowering);
+            return;
+        }
+        *piece = (struct piece){store->view.first, (int64_t)mdf_nest_count(nest, 0, store->level), load->view.first,
+                                load->view.id, copies->pieces[store->view.id]};
+        copies->pieces[store->view.id] = piece;
     }
 }
 
-static void read_in_place(struct copies *copies, struct mdf_nest_view *view)
+/* The piece that has all which a load reads; of what an index leads to it is not known where that lies. NULL: there is none. */
+static const struct piece *find_piece(const struct copies *copies, const struct mdf_lowered_nest *nest,
+                                      const struct mdf_nest_step *load)
 {
-    const struct place *place;
+    const struct piece *piece = copies->pieces[load->view.id];
+    int64_t low = load->view.first, high = low;
+    size_t axis;
 
-    view->id = original_of(copies, view->id);
-    place = &copies->places[view->id];
-    if (place->id != MDF_LOWERED_NONE) {
-        view->id = place->id;
-        view->first += (int64_t)place->first;
+    for (axis = 0; axis < load->level; axis++) {
+        int64_t reach = load->view.strides[axis] * ((int64_t)nest->extents[axis] - 1);
+
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    if (load->view.at != MDF_NEST_NONE || nest->is_open) {
+        low = 0;
+        high = (int64_t)copies->lowered->values[load->view.id].form.length - 1;
+    }
+    for (; piece != NULL && !(low >= piece->at && high < piece->at + piece->n); piece = piece->next) {
+    }
+    return piece;
+}
+
+static void read_in_place(struct copies *copies, const struct mdf_lowered_nest *nest, struct mdf_nest_step *load)
+{
+    const struct piece *piece;
+
+    load->view.id = original_of(copies, load->view.id);
+    while ((piece = find_piece(copies, nest, load)) != NULL) {
+        load->view.id = piece->id;
+        load->view.first += piece->first - piece->at;
+        if (copies->lowered->values[piece->id].is_scalar) {
+            load->view = (struct mdf_nest_view){.id = piece->id, .at = MDF_NEST_NONE};
+        }
         copies->has_moved = true;
     }
 }
@@ -74,11 +120,11 @@ static void read_loads(struct copies *copies, struct mdf_lowered_op *op)
 
     for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
-            read_in_place(copies, &op->of.nest->steps[i].view);
+            read_in_place(copies, op->of.nest, &op->of.nest->steps[i]);
         }
     }
     if (op->code == MDF_LOWERED_NEST) {
-        note_row(copies, op->of.nest);
+        note_rows(copies, op->of.nest);
     }
 }
 
@@ -128,13 +174,14 @@ static bool begin(struct lowering *lowering, struct copies *copies)
 {
     size_t n = lowering->lowered->n_values, i;
 
-    *copies = (struct copies){.lowered = lowering->lowered};
+    *copies = (struct copies){.lowering = lowering, .lowered = lowering->lowered};
     copies->originals = mdf_arena_array(&lowering->scratch, n, sizeof *copies->originals);
-    copies->places = mdf_arena_array(&lowering->scratch, n, sizeof *copies->places);
-    for (i = 0; copies->originals != NULL && copies->places != NULL && i < n; i++) {
-        copies->originals[i] = copies->places[i].id = MDF_LOWERED_NONE;
+    copies->pieces = mdf_arena_array(&lowering->scratch, n, sizeof *copies->pieces);
+    for (i = 0; copies->originals != NULL && copies->pieces != NULL && i < n; i++) {
+        copies->originals[i] = MDF_LOWERED_NONE;
+        copies->pieces[i] = NULL;
     }
-    return (copies->originals != NULL && copies->places != NULL) || lowering_out_of_memory(lowering);
+    return (copies->originals != NULL && copies->pieces != NULL) || lowering_out_of_memory(lowering);
 }
 
 bool lowering_read_originals(struct lowering *lowering)
@@ -145,7 +192,7 @@ bool lowering_read_originals(struct lowering *lowering)
         return false;
     }
     read_in_region(&copies, &lowering->lowered->region);
-    return !copies.has_moved || lowering_drop_unread(lowering);
+    return !lowering_has_failed(lowering) && (!copies.has_moved || lowering_drop_unread(lowering));
 }
 
 /* ------------------------------------------------------------------ numbers */
@@ -211,5 +258,5 @@ bool lowering_read_numbers(struct lowering *lowering)
         return false;
     }
     read_numbers_in_region(&copies, &lowering->lowered->region);
-    return lowering_drop_unread(lowering);
+    return !lowering_has_failed(lowering) && lowering_drop_unread(lowering);
 }

@@ -128,3 +128,13 @@ Test(nest_forms, what_is_written_twice)
     cr_expect(cosine == NULL || strstr(cosine + 1, " = elements cos") == NULL, "%s", text);
     cr_expect(found == NULL || strstr(found + 1, "by 1 of 6") == NULL, "%s", text);
 }
+
+/* Elements of a small matrix that is put together of numbers are read where these are: it is not stored. */
+Test(nest_forms, matrices_put_together_of_numbers)
+{
+    const char *text = dump_whole("tests/data/dumps/put_together.yaml");
+
+    expect_same_ways("tests/data/dumps/put_together.yaml", true);
+    cr_expect(strstr(text, "float32[2,2]") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+    cr_expect_eq(count_in("tests/data/dumps/put_together.yaml --dump c", "[4];"), 0);
+}

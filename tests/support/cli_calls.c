@@ -87,6 +87,17 @@ void expect_same_ways(const char *model, bool is_compiled)
     }
 }
 
+size_t count_in(const char *arguments, const char *words)
+{
+    const char *at = cli_call("mdf-run %s", arguments)->output;
+    size_t n = 0;
+
+    for (; (at = strstr(at, words)) != NULL; at++) {
+        n++;
+    }
+    return n;
+}
+
 const char *dump_whole(const char *arguments)
 {
     static char text[CLI_TEXT_SIZE];

@@ -3,6 +3,7 @@
 #define MDF_TESTS_CLI_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { CLI_TEXT_SIZE = 1 << 14, CLI_PATH_SIZE = 256 };
 
@@ -27,6 +28,8 @@ __attribute__((format(printf, 1, 2))) struct cli_outcome *cli_call(const char *a
 
 /* What the ways of running trace of a model, in three evaluations, is what the plain one does; as C, too, where it has such. */
 void expect_same_ways(const char *model, bool is_compiled);
+/* How often a text stands in what a run writes. */
+size_t count_in(const char *arguments, const char *words);
 /* The lowered form of a model's evaluation, without those of its loops by themselves behind it, until the next one is asked for.
  */
 const char *dump_whole(const char *arguments);
