@@ -48,11 +48,11 @@ Test(table_forms, states_put_beside)
     const char *text = dump_whole("tests/data/dumps/made_beside.yaml -n 4");
 
     expect_same_ways("tests/data/dumps/made_beside.yaml", true);
-    cr_expect_str_eq(
-        cli_call("mdf-run tests/data/dumps/made_beside.yaml -n 4 --dump lowered | grep -c 'two buffers, exchanged for v'")
-            ->output,
-        "4\n");
-    cr_expect(strstr(text, " takes over v") != NULL, "%s", text);
+    cr_expect(
+        (count_in("tests/data/dumps/made_beside.yaml -n 4 --dump lowered | grep buffers", "two buffers, exchanged for v") == 4 &&
+         strstr(text, " takes over v") != NULL) ||
+            !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+        "%s", text);
     cr_expect_str_eq(cli_call("mdf-run tests/data/dumps/made_beside.yaml --dump c | grep -cE 'memcpy.[a-z_]*_then, '")->output,
                      "0\n");
 }
@@ -95,13 +95,13 @@ Test(table_forms, elements_are_kept_as_numbers)
     static const char *const cases[] = {
         "", " -i at=-2", " -i at=8 -i away=-8", " -i n=0", " -i n=0 -i at=4 -i away=77", " -i row=-1 -i n=3"};
     static const char *const ways[] = {"", "--plain", "--compile"};
-    const char *text = dump_whole("tests/data/dumps/kept_elements.yaml -n 4");
+    const char *text = dump_whole("tests/data/dumps/kept_elements.yaml -n 4"), *of_nine = strstr(text, " by 1 of 9, in place");
     size_t i;
 
-    cr_expect(strstr(text, " by 1 of 9, in place") != NULL &&
-                  strstr(strstr(text, " by 1 of 9, in place") + 1, " by 1 of 9, in place") == NULL,
-              "%s", text); /* only that of `shifted` is in its loop */
-    cr_expect(strstr(text, " by 1 of 12, in place") != NULL, "%s", text);
+    cr_expect((of_nine != NULL && strstr(of_nine + 1, " by 1 of 9, in place") == NULL &&
+               strstr(text, " by 1 of 12, in place") != NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64),
+              "%s", text); /* of 9, only that of `shifted` is in its loop */
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         char command[128];
 
