@@ -112,6 +112,35 @@ BODY(histogram)
     }
 }
 
+BODY(counts)
+{
+    STATE(float, bins, 0, 32);
+    IN(float, x, 1);
+
+    for (int t = 0; t < 64000; t++) {
+        int bin = (int)floorf(x[t] * 32);
+
+        bins[MIN(bin, 31)] += 1;
+    }
+}
+
+BODY(kept_sums)
+{
+    STATE(float, sums, 0, 24);
+    IN(int64_t, group, 1);
+    IN(float, x, 2);
+    float *restrict means = out[1];
+
+    for (int t = 0; t < 20000; t++) {
+        float *at = sums + group[t];
+
+        at[0] += x[t];
+        at[8] += x[t] * x[t];
+        at[16] += 1;
+        means[t] = at[0] / at[16];
+    }
+}
+
 BODY(knapsack)
 {
     enum { N = 1001 };

@@ -106,6 +106,32 @@ def histogram(m):
 
 
 @body
+def counts(m):
+    """Rows of 64 numbers each into 32 bins: a scatter with sums for each row."""
+    def step(bins, x):
+        at = m.Min(m.Floor(x * 32.0).to("int64"), 31)
+        return m.ScatterElements(bins, at, m.constant(np.ones(64, "float32"), None), reduction="add")
+
+    t = 1000
+    m.output(m.scan(step, [m.input("bins", zeros(32))], [m.input("x", uniform(t, 64))]))
+    return 64 * t
+
+
+@body
+def kept_sums(m):
+    """Sums, squares and counts of 8 groups in one state of 24 numbers, read and put at places that the group says."""
+    def step(sums, group, x):
+        for part, more in enumerate((x, x * x, 1.0)):
+            at = group + 8 * part
+            sums = put(m, sums, at, sums[at] + more)
+        return sums, sums[group] / sums[group + 16]
+
+    t = 20_000
+    m.output(*m.scan(step, [m.input("sums", zeros(24))], [m.input("group", whole(8, t)), m.input("x", normal(t))]))
+    return t
+
+
+@body
 def knapsack(m):
     """The most worth for each of 1001 weights."""
     places = np.arange(1001)
@@ -458,6 +484,18 @@ def causal_convolution(m):
     taps, bias = m.input("taps", normal(16, 4)), m.input("bias", normal(16))
     m.output(*m.scan(step, [m.input("window", zeros(16, 4))], [m.input("x", normal(4000, 16))]))
     return 4000
+
+
+@body
+def window(m):
+    """The last 8 rows of 4 numbers, kept by Concat: their mean, and the largest of each column."""
+    def step(rows, x):
+        rows = m.Concat(rows[1:], x[None], axis=0)
+        return rows, m.ReduceMean(rows, np.array([0]), keepdims=0), m.max(rows, 0)
+
+    t = 4000
+    m.output(*m.scan(step, [m.input("rows", zeros(8, 4))], [m.input("x", normal(t, 4))]))
+    return t
 
 
 @body

@@ -128,6 +128,29 @@ BODY(causal_convolution)
     }
 }
 
+BODY(window)
+{
+    enum { N = 8, W = 4 };
+    STATE(float, rows, 0, N *W);
+    IN(float, x, 1);
+    float *restrict means = out[1], *restrict largest = out[2];
+
+    for (int t = 0; t < 4000; t++) {
+        memmove(rows, rows + W, (N - 1) * W * sizeof *rows);
+        memcpy(rows + (N - 1) * W, x + t * W, W * sizeof *rows);
+        for (int j = 0; j < W; j++) {
+            float sum = rows[j], top = rows[j];
+
+            for (int i = 1; i < N; i++) {
+                sum += rows[i * W + j];
+                top = MAX(top, rows[i * W + j]);
+            }
+            means[t * W + j] = sum / N;
+            largest[t * W + j] = top;
+        }
+    }
+}
+
 BODY(biquad)
 {
     float a = *(const float *)in[0], b = *(const float *)in[1], *restrict y = out[2];
