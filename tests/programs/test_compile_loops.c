@@ -44,6 +44,15 @@ Test(compile_loops, folds_of_few_elements_have_few_lanes)
     free(output);
 }
 
+/* A compiler may store totals in pieces of 32 bytes: a wider load would wait until these have reached the cache. */
+Test(compile_loops, totals_are_joined_in_pieces_of_32_bytes)
+{
+    char *output = compile_source_of("tests/data/compile/short_rows.yaml");
+
+    cr_expect(strstr(output, "(part_1 + part_3)") != NULL && strstr(output, "vector_size(64)") == NULL, "%s", output);
+    free(output);
+}
+
 /* The largest number of a long row is found in lanes, its place then. */
 Test(compile_loops, places_in_long_rows_are_found_in_two_passes)
 {

@@ -382,17 +382,36 @@ static const char *lane_numbers(struct mdf_source_writer *writer, size_t first, 
     return numbers;
 }
 
+/* Vectors are loaded in pieces of so many bytes: a compiler that prefers such ones stores totals so, and a load of more than one
+ * store wrote waits until they have reached the cache. */
+enum { PIECE_BYTES = 32 };
+
+/* The parts from `first` on, each `stride`th, joined: the upper half of them with the lower. */
+static const char *join_parts(struct nest_text *text, size_t step, size_t first, size_t stride, size_t n)
+{
+    const char *low, *high;
+
+    if (stride == n) {
+        return mdf_source_text(text->writer, "part_%zu", first);
+    }
+    low = join_parts(text, step, first, 2 * stride, n);
+    high = join_parts(text, step, first + stride, 2 * stride, n);
+    return mdf_source_text(text->writer, "(%s)", combined(text, step, low, high));
+}
+
 /* Lanes in vectors that compilers with such have: of loops over arrays some make elements, one by one. */
 static const char *join_in_vectors(struct nest_text *text, size_t step, size_t n_lanes, const char *type, size_t size_bytes)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t n = n_lanes / 2;
-    const char *body = mdf_source_text(writer,
-                                       "    typedef %s of_%zu __attribute__((vector_size(%zu)));\n    of_%zu low, high;\n\n"
-                                       "    memcpy(&low, lanes, sizeof low);\n    memcpy(&high, lanes + %zu, sizeof high);\n"
-                                       "    const of_%zu t_%zu = %s;\n",
-                                       type, n, n * size_bytes, n, n, n, n, combined(text, step, "low", "high"));
+    size_t n = n_lanes / 2 * size_bytes < PIECE_BYTES ? n_lanes / 2 : PIECE_BYTES / size_bytes, k;
+    const char *body =
+        mdf_source_text(writer, "    typedef %s of_%zu __attribute__((vector_size(%zu)));\n", type, n, n * size_bytes);
 
+    for (k = 0; k < n_lanes / n; k++) {
+        body = mdf_source_text(writer, "%s    of_%zu part_%zu;\n    memcpy(&part_%zu, lanes + %zu, sizeof part_%zu);\n", body, n,
+                               k, k, k * n, k);
+    }
+    body = mdf_source_text(writer, "%s    const of_%zu t_%zu = %s;\n", body, n, n, join_parts(text, step, 0, 1, n_lanes / n));
     for (; n > 2; n /= 2) {
         const char *half =
             mdf_source_text(writer, "__builtin_shufflevector(t_%zu, t_%zu%s)", n, n, lane_numbers(writer, 0, n / 2));
