@@ -323,6 +323,7 @@ static void emit_step(struct emission *emission, struct step *step)
         emit_op(emission, step->op);
         break;
     case STEP_IF:
+        step->n_checked = emission->n_checked;
         step->labels[0] = new_label(assembler);
         emission_jump(emission, step->op->of.branches->condition, false, step->labels[0]);
         break;
@@ -333,18 +334,22 @@ static void emit_step(struct emission *emission, struct step *step)
             assemble_jump(assembler, step->labels[1]);
         }
         bind_label(assembler, emission->steps[partner->partner].labels[0]);
+        emission->n_checked = emission->steps[partner->partner].n_checked;
         break;
     case STEP_END_IF:
         emit_merges(emission, step->op->of.branches, false);
         bind_label(assembler, emission->steps[partner->partner].labels[1]);
+        emission->n_checked = partner->n_checked;
         break;
     case STEP_LOOP:
         emission->loops[emission->n_loops++] = emission->at;
+        step->n_checked = emission->n_checked;
         emission_begin_loop(emission, step);
         break;
     case STEP_END_LOOP:
         emission->n_loops--;
         emission_end_loop(emission, step);
+        emission->n_checked = partner->n_checked;
         break;
     case STEP_CONCURRENT:
         emit_concurrent(emission, step->op->of.loop->concurrent);

@@ -48,8 +48,9 @@ struct step {
     uint32_t first_temporary; /* of LOOP and END_LOOP: the first id of the loop's own temporaries */
     uint8_t beside;           /* of OP: its place, from 1 on, among those that one call of a function does; 0: it is by itself */
     bool is_last_beside;      /* it is where that call is */
-    bool is_short;            /* of LOOP: a run takes no more than some 100 ns */
+    bool is_short;            /* of LOOP: a run takes no more than some 100 ns but for loops in it, which ask whether to stop */
     uint32_t first_pointer, n_pointers; /* of LOOP: to arrays that stay where they are */
+    uint8_t n_checked;                  /* of IF and LOOP: of emission->checked, those from in front of it */
     const struct mdf_lowered_op *op;
     machine_label labels[2]; /* of IF: the other branch, the end; of LOOP: the body, the end */
 };
@@ -79,6 +80,8 @@ struct life {
     uint32_t becomes;                /* the number of the state that it is next */
     uint32_t n_uses;
     uint32_t n_as_condition; /* uses for which flags or a mask would do, in the region that makes it */
+    uint32_t n_as_index;     /* uses as an index */
+    int64_t index_limit;     /* it is nothing but the number of an element among so many, or 0 */
     uint32_t merged_at;      /* the step at which it became one group with a merge's result */
     uint32_t step;           /* that defines it; UINT32_MAX: none */
     bool is_looked_at;       /* of an array: somebody finds its elements by what itself says of where they are */
@@ -106,6 +109,13 @@ struct late_case {
     uint8_t first, second, chosen; /* registers */
     bool is_float;
     int32_t limit;
+};
+
+/* An index that code has found to be below a limit, and from 0 on. */
+enum { MOST_CHECKED = 32 };
+struct checked_index {
+    mdf_lowered_id id;
+    int64_t limit;
 };
 
 struct emission {
@@ -136,6 +146,8 @@ struct emission {
     machine_label bail_out;
     struct late_case *late_cases;
     size_t n_late_cases, late_case_capacity;
+    struct checked_index checked[MOST_CHECKED]; /* in the region that is emitted, and those around it */
+    uint8_t n_checked;
 };
 
 /* How flags, or two of them, say that a comparison holds. */
@@ -143,6 +155,10 @@ struct machine_test {
     enum machine_condition condition;
     enum { PARITY_ANY, AND_NO_PARITY, OR_PARITY } parity;
 };
+
+/* How often a loop asks whether to stop: one of few short runs in another loop leaves that to it. */
+enum { ASKED_EACH = 64 }; /* runs */
+enum loop_asking { ASKS_NEVER, ASKS_SELDOM, ASKS_ALWAYS };
 
 /* What a loop needs besides its values. */
 struct loop_plan {
@@ -154,6 +170,7 @@ struct loop_plan {
     bool counts;     /* has a counter */
     /* It may be left before states go on, so that its condition may be asked of what they are: there is little to do then. */
     bool may_leave_early;
+    enum loop_asking asking;
     uint64_t constant; /* the bound where it is no value: UINT64_MAX */
     mdf_lowered_id counter;
     mdf_lowered_id bound;          /* a value or temporary; NONE: constant */
@@ -322,11 +339,27 @@ void emission_put_in_place(struct emission *emission, const struct mdf_lowered_o
 void emission_begin_row(struct emission *emission);
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest);
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest);
-/* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
-void emission_check_index(struct emission *emission, int64_t limit);
 /* Whether all that looks at a number, which the step makes, are loads in nests of one point behind it, by it as an index: the lowest
  * number leads to no element of any array, and bails out there. */
 bool emission_is_only_index(const struct emission *emission, mdf_lowered_id id);
+
+/* --- emit_x86_64_indices.c: numbers of elements. */
+enum { MOST_STEPS_BACK = 6 };
+struct machine_range {
+    int64_t least, most;
+};
+extern const struct machine_range machine_any_number;
+/* Between which numbers an int64 is known to lie. */
+struct machine_range emission_range(const struct emission *emission, mdf_lowered_id id);
+struct machine_range machine_range_of_sum(struct machine_range a, struct machine_range b);
+struct machine_range machine_range_of_product(struct machine_range a, struct machine_range b);
+/* Once there are lives: which numbers are indices, and nothing else. */
+void emission_find_indices(struct emission *emission);
+/* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
+void emission_check_index(struct emission *emission, int64_t limit, struct machine_range range);
+/* The register that has the number of an element among `limit`, which a value is, or says from the end: rax, or the value's own.
+ */
+uint8_t emission_find_index(struct emission *emission, mdf_lowered_id id, int64_t limit);
 
 /* --- emit_x86_64_draw.c: whether a CALL draws a few numbers by code of its own, which changes no register but that of the
  * result. */

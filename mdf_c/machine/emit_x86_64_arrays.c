@@ -142,8 +142,7 @@ static bool asks_always(const struct inner_loop *inner)
          i < loop->body.n_ops && (loop->number == MDF_LOWERED_NONE || !mdf_lowered_reads(&loop->body.ops[i], loop->number));
          i++) {
     }
-    return emission->lowered->context->stop != NULL && step->is_short && i == loop->body.n_ops &&
-           !emission_plan_loop(emission, step).counts;
+    return step->is_short && i == loop->body.n_ops && emission_plan_loop(emission, step).asking == ASKS_ALWAYS;
 }
 
 static bool add_pointers(struct inner_loop *inner)

@@ -473,5 +473,6 @@ bool emission_find_lives(struct emission *emission)
     number_states(emission);
     visit_all(emission, live);
     unify_all(emission);
+    emission_find_indices(emission);
     return true;
 }

@@ -296,25 +296,20 @@ static void emit_stop(struct emission *emission, const struct late_case *late)
     ask_to_stop(emission);
 }
 
-/* The same in the first run of every few, beside all other code. */
+/* The same behind the last run of every few, beside all other code. */
 static void ask_now_and_then(struct emission *emission, uint8_t counter)
 {
-    enum { FEW = 64 };
-
-    assemble_test_number(emission->assembler, 4, in_register(counter), FEW - 1);
+    assemble_test_number(emission->assembler, 4, in_register(counter), ASKED_EACH - 1);
     emission_jump_late(emission, IF_EQUAL, (struct late_case){.emit = emit_stop});
 }
 
-static void begin_run(struct emission *emission, const struct loop_plan *plan, bool is_short)
+static void begin_run(struct emission *emission, const struct loop_plan *plan)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_loop *loop = plan->loop;
-    const struct mdf_stop *stop = emission->lowered->context->stop;
     size_t i;
 
-    if (stop != NULL && plan->counts && is_short) {
-        ask_now_and_then(emission, emission_general(emission, plan->counter, RAX));
-    } else if (stop != NULL) {
+    if (plan->asking == ASKS_ALWAYS) {
         ask_to_stop(emission);
     }
     for (i = 0; i < loop->n_rows; i++) {
@@ -378,7 +373,7 @@ void emission_begin_loop(struct emission *emission, struct step *step)
     emission_begin_arrays(emission, step);
     assemble_align(assembler, 32);
     bind_label(assembler, step->labels[0]);
-    begin_run(emission, &plan, step->is_short);
+    begin_run(emission, &plan);
 }
 
 /* ------------------------------------------------------------------ behind the body */
@@ -519,6 +514,9 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
     }
     if (plan->counts) {
         advance(emission, plan->counter, 1, false);
+    }
+    if (plan->asking == ASKS_SELDOM) {
+        ask_now_and_then(emission, emission_general(emission, plan->counter, RAX));
     }
     if (emission->part != NULL && loop->concurrent->waits) {
         tell_of_item(emission, plan);

@@ -488,7 +488,7 @@ static void load_apart(struct nest_code *code, const struct gathered *gathered, 
 
     for (lane = 0; lane < code->shape.lanes; lane++) {
         assemble_load(assembler, 8, RAX, operand_at(code, &indices->place, 8 * (int64_t)lane));
-        emission_check_index(code->emission, view->at_limit);
+        emission_check_index(code->emission, view->at_limit, machine_any_number);
         for (k = 0; k < gathered->n; k++) {
             struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
             uint8_t number = gathered->numbers[k];

@@ -20,207 +20,7 @@ static bool is_number(const struct mdf_lowered *lowered, mdf_lowered_id id)
            lowered->values[id].form.dtype != MDF_DTYPE_STRING;
 }
 
-/* ------------------------------------------------------------------ what is known of an index */
-
-struct range {
-    int64_t least, most;
-};
-
-static const struct range unknown = {INT64_MIN, INT64_MAX};
-
-enum { MOST_STEPS_BACK = 6 };
-static const int64_t far_away = INT64_MAX / 4; /* what is nearer neither wraps when it is added, nor its sums */
-
-static bool is_between(struct range range, int64_t least, int64_t most)
-{
-    return range.least >= least && range.most <= most;
-}
-
-static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps);
-
-/* Of the number of a loop around: it is not negative, and below the number of runs, of which something may be known. */
-static struct range range_of_number(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
-{
-    size_t at;
-
-    for (at = 0; at < emission->n_steps; at++) {
-        const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
-
-        if (loop != NULL && loop->number == id) {
-            int64_t n_runs = loop->n_runs > 0 && loop->n_runs < INT32_MAX ? (int64_t)loop->n_runs : far_away;
-
-            if (loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE) {
-                n_runs = mdf_smaller(n_runs, mdf_larger(1, range_of(emission, loop->trip_count, n_steps).most));
-            }
-            return (struct range){0, n_runs - 1};
-        }
-    }
-    return unknown;
-}
-
-/* Of a choice: between what both are; of the smaller or the larger one of two more is known. */
-static struct range range_of_choice(const struct emission *emission, const struct mdf_lowered_op *op, struct range a,
-                                    struct range b)
-{
-    const struct mdf_lowered_op *test = emission_maker(emission, op->in[0]);
-    bool is_less, is_greater, is_same, is_turned;
-
-    if (test != NULL && test->n_in == 2) {
-        is_less = test->code == MDF_LOWERED_LESS || test->code == MDF_LOWERED_LESS_EQUAL;
-        is_greater = test->code == MDF_LOWERED_GREATER || test->code == MDF_LOWERED_GREATER_EQUAL;
-        is_same = test->in[0] == op->in[1] && test->in[1] == op->in[2];
-        is_turned = test->in[0] == op->in[2] && test->in[1] == op->in[1];
-        if ((is_less && is_same) || (is_greater && is_turned)) {
-            return (struct range){mdf_smaller(a.least, b.least), mdf_smaller(a.most, b.most)};
-        }
-        if ((is_greater && is_same) || (is_less && is_turned)) {
-            return (struct range){mdf_larger(a.least, b.least), mdf_larger(a.most, b.most)};
-        }
-    }
-    return (struct range){mdf_smaller(a.least, b.least), mdf_larger(a.most, b.most)};
-}
-
-static struct range range_of_remainder(bool is_floored, struct range a, struct range b)
-{
-    if (b.least != b.most || b.least <= 0) {
-        return unknown;
-    }
-    return (struct range){is_floored || a.least >= 0 ? 0 : 1 - b.least, b.least - 1};
-}
-
-static struct range range_of_sum(struct range a, struct range b)
-{
-    return is_between(a, -far_away, far_away) && is_between(b, -far_away, far_away)
-               ? (struct range){a.least + b.least, a.most + b.most}
-               : unknown;
-}
-
-static struct range range_of_product(struct range a, struct range b)
-{
-    return is_between(a, 0, INT32_MAX) && is_between(b, 0, INT32_MAX) ? (struct range){a.least * b.least, a.most * b.most}
-                                                                      : unknown;
-}
-
-/* Of what a nest of one point loads from 0, 1, 2, ...: the index, which is one of that. */
-static struct range range_of_loaded(const struct emission *emission, const struct mdf_lowered_nest *nest, mdf_lowered_id id)
-{
-    size_t i;
-
-    for (i = 0; i < nest->n_steps && emission_is_point(emission->lowered, nest); i++) {
-        const struct mdf_nest_step *load = &nest->steps[nest->steps[i].in[0]];
-
-        if (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id && load->kind == MDF_NEST_LOAD &&
-            mdf_nest_loads_its_index(emission->lowered, load)) {
-            return (struct range){0, load->view.at_limit - 1};
-        }
-    }
-    return unknown;
-}
-
-/* Of an int64, what can be told from constants, loops' numbers, and a few ops on them. */
-static struct range range_of(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
-{
-    const struct mdf_lowered_op *op = emission_maker(emission, id);
-    struct range a, b;
-
-    if (emission->lowered->values[id].form.dtype != MDF_DTYPE_INT64 || !emission->lowered->values[id].is_scalar) {
-        return unknown;
-    }
-    if (emission_is_constant(emission, id)) {
-        a.least = a.most = (int64_t)emission_constant(emission, id);
-        return a;
-    }
-    if (op == NULL || n_steps == 0) {
-        return op == NULL && n_steps > 0 ? range_of_number(emission, id, n_steps - 1) : unknown;
-    }
-    if (op->code == MDF_LOWERED_CAST) {
-        return op->dtype == MDF_DTYPE_BOOL ? (struct range){0, 1} : unknown;
-    }
-    if (op->code == MDF_LOWERED_COPY) {
-        return range_of(emission, op->in[0], n_steps - 1);
-    }
-    if (op->code == MDF_LOWERED_NEST) {
-        return range_of_loaded(emission, op->of.nest, id);
-    }
-    if (op->code != MDF_LOWERED_ADD && op->code != MDF_LOWERED_SUBTRACT && op->code != MDF_LOWERED_MULTIPLY &&
-        op->code != MDF_LOWERED_REMAINDER && op->code != MDF_LOWERED_FLOOR_REMAINDER && op->code != MDF_LOWERED_SELECT) {
-        return unknown;
-    }
-    a = range_of(emission, op->in[op->n_in - 2], n_steps - 1);
-    b = range_of(emission, op->in[op->n_in - 1], n_steps - 1);
-    if (op->code == MDF_LOWERED_SELECT) {
-        return range_of_choice(emission, op, a, b);
-    }
-    if (op->code == MDF_LOWERED_ADD) {
-        return range_of_sum(a, b);
-    }
-    if (op->code == MDF_LOWERED_MULTIPLY) {
-        return range_of_product(a, b);
-    }
-    if (op->code == MDF_LOWERED_SUBTRACT) {
-        return b.least == INT64_MIN ? unknown : range_of_sum(a, (struct range){-b.most, -b.least});
-    }
-    return range_of_remainder(op->code == MDF_LOWERED_FLOOR_REMAINDER, a, b);
-}
-
-static struct range range_of_index(const struct emission *emission, mdf_lowered_id id)
-{
-    return range_of(emission, id, MOST_STEPS_BACK);
-}
-
-/* ------------------------------------------------------------------ indices */
-
-/* An index that is not negative: bails out past the limit. */
-static void check_upper(struct emission *emission, uint8_t number, int64_t limit, struct range range)
-{
-    if (range.most >= limit) {
-        assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(number), (int32_t)limit);
-        assemble_jump_if(emission->assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
-    }
-}
-
-/* An index in rax that is not from 0 on is counted from the end, if it can. */
-static void emit_index(struct emission *emission, const struct late_case *late)
-{
-    struct assembler *assembler = emission->assembler;
-
-    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), late->limit); /* what was past it still is */
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), late->limit);
-    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, emission->bail_out);
-}
-
-/* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
-static void check_index(struct emission *emission, int64_t limit, struct range range)
-{
-    if (range.least >= 0) {
-        check_upper(emission, RAX, limit, range);
-        return;
-    }
-    assemble_with_number(emission->assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)limit);
-    emission_jump_late(emission, IF_ABOVE_OR_EQUAL, (struct late_case){.emit = emit_index, .limit = (int32_t)limit});
-}
-
-void emission_check_index(struct emission *emission, int64_t limit)
-{
-    check_index(emission, limit, unknown);
-}
-
-/* The register that has the number of an element among `limit`, which a value is, or says from the end: rax, or the value's own.
- */
-static uint8_t find_number(struct emission *emission, mdf_lowered_id id, int64_t limit)
-{
-    struct range range = range_of_index(emission, id);
-    uint8_t number;
-
-    if (range.least >= 0) {
-        number = emission_general(emission, id, RAX);
-        check_upper(emission, number, limit, range);
-        return number;
-    }
-    emission_load_general(emission, id, RAX);
-    check_index(emission, limit, range);
-    return RAX;
-}
+/* ------------------------------------------------------------------ elements */
 
 /* The element at `base` plus a number times `step` bytes plus `offset`; changes rax. */
 static struct machine_operand element_at(struct emission *emission, uint8_t base, uint8_t number, int64_t step, int64_t offset)
@@ -306,11 +106,11 @@ static uint8_t find_index(struct emission *emission, const struct mdf_lowered_op
     mdf_lowered_id id = emission_index_number(emission, op, i);
 
     if (id != MDF_LOWERED_NONE) {
-        return find_number(emission, id, op->of.put->limits[i]);
+        return emission_find_index(emission, id, op->of.put->limits[i]);
     }
     assemble_load(emission->assembler, 8, RAX, emission_array_data(op->in[2]));
     assemble_load(emission->assembler, 8, RAX, in_memory(RAX, (int32_t)(8 * i)));
-    check_index(emission, op->of.put->limits[i], unknown);
+    emission_check_index(emission, op->of.put->limits[i], machine_any_number);
     return RAX;
 }
 
@@ -574,25 +374,26 @@ static bool loads_number(const struct point *point, const struct mdf_nest_step *
 }
 
 /* Of what a step makes, looked at so many steps back. */
-static struct range range_of_step(const struct point *point, uint8_t number, size_t n_steps)
+static struct machine_range range_of_step(const struct point *point, uint8_t number, size_t n_steps)
 {
     const struct mdf_nest_step *step = &point->nest->steps[number];
-    struct range a, b;
+    struct machine_range a, b;
 
     if (loads_number(point, step)) {
-        return range_of_index(point->emission, step->view.id);
+        return emission_range(point->emission, step->view.id);
     }
     if (step->kind == MDF_NEST_LOAD) {
-        return mdf_nest_loads_its_index(point->emission->lowered, step) ? (struct range){0, step->view.at_limit - 1} : unknown;
+        return mdf_nest_loads_its_index(point->emission->lowered, step) ? (struct machine_range){0, step->view.at_limit - 1}
+                                                                        : machine_any_number;
     }
     if (step->n_in != 2 || n_steps == 0) {
-        return unknown;
+        return machine_any_number;
     }
     a = range_of_step(point, step->in[0], n_steps - 1);
     b = range_of_step(point, step->in[1], n_steps - 1);
-    return step->code == MDF_LOWERED_ADD        ? range_of_sum(a, b)
-           : step->code == MDF_LOWERED_MULTIPLY ? range_of_product(a, b)
-                                                : unknown;
+    return step->code == MDF_LOWERED_ADD        ? machine_range_of_sum(a, b)
+           : step->code == MDF_LOWERED_MULTIPLY ? machine_range_of_product(a, b)
+                                                : machine_any_number;
 }
 
 /* The register that has the number, from 0 on, that a view is at. */
@@ -601,10 +402,10 @@ static uint8_t find_at(const struct point *point, const struct mdf_nest_view *vi
     const struct mdf_nest_step *index = &point->nest->steps[view->at];
 
     if (index->kind == MDF_NEST_LOAD && point->emission->lowered->values[index->view.id].is_scalar) {
-        return find_number(point->emission, index->view.id, view->at_limit);
+        return emission_find_index(point->emission, index->view.id, view->at_limit);
     }
     load_whole(point, view->at, n_waiting);
-    check_index(point->emission, view->at_limit, range_of_step(point, view->at, MOST_STEPS_BACK));
+    emission_check_index(point->emission, view->at_limit, range_of_step(point, view->at, MOST_STEPS_BACK));
     return RAX;
 }
 
@@ -790,7 +591,7 @@ static size_t count_as_index(const struct mdf_lowered_nest *nest, mdf_lowered_id
             if (memchr(nest->steps[k].in, (int)i, nest->steps[k].n_in) != NULL) {
                 return SIZE_MAX;
             }
-            is_index = is_index || (nest->steps[k].view.at == i && nest->steps[k].view.at_limit < far_away);
+            is_index = is_index || (nest->steps[k].view.at == i && nest->steps[k].view.at_limit < INT64_MAX / 4);
         }
         n += is_index;
     }

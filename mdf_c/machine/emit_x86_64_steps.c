@@ -72,13 +72,26 @@ static bool calls_between_runs(const struct emission *emission, const struct loo
     return calls;
 }
 
-/* Whether a run is a few steps, within registers. */
+/* Whether a step takes little time: what a function is called for may take more. */
+static bool is_brief(const struct step *step)
+{
+    enum { MOST_POINTS = 256 };
+    const struct mdf_lowered_nest *nest = step->kind == STEP_OP && step->op->code == MDF_LOWERED_NEST ? step->op->of.nest : NULL;
+
+    return step->kind != STEP_OP
+               ? step->kind <= STEP_END_LOOP
+               : !step->clobbers || (nest != NULL && !nest->is_open && mdf_nest_count(nest, 0, nest->n_axes) <= MOST_POINTS);
+}
+
+/* Whether a run is a few brief steps, some of them perhaps in loops of their own, but in none within these. */
 static bool is_short(const struct emission *emission, uint32_t first, uint32_t last)
 {
-    enum { MOST_STEPS = 128 };
+    enum { MOST_STEPS = 128, MOST_DEEP = 2 };
     uint32_t at;
 
-    for (at = first + 1; at < last && emission->steps[at].kind <= STEP_END_IF && !emission->steps[at].clobbers; at++) {
+    for (at = first + 1;
+         at < last && is_brief(&emission->steps[at]) && emission->steps[at].depth <= emission->steps[first].depth + MOST_DEEP;
+         at++) {
     }
     return at == last && last - first <= MOST_STEPS;
 }
@@ -138,12 +151,12 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     if (at == UINT32_MAX || (op->code < MDF_LOWERED_PUT && !emission_covers_scalar(emission, op))) {
         return false;
     }
-    emission->steps[at].clobbers = (op->code == MDF_LOWERED_CALL && !emission_draws_here(emission->lowered, op)) ||
-                                   (op->code == MDF_LOWERED_NEST && !emission_is_point(emission->lowered, op->of.nest)) ||
-                                   op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS ||
-                                   emission_casts_by_call(emission, op) ||
-                                   (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op)) ||
-                                   (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op));
+    emission->steps[at].clobbers =
+        (op->code == MDF_LOWERED_CALL && !emission_draws_here(emission->lowered, op)) ||
+        (op->code == MDF_LOWERED_NEST && !emission_is_point(emission->lowered, op->of.nest)) ||
+        op->code == MDF_LOWERED_FUNCTION || op->code == MDF_LOWERED_ELEMENTS || emission_casts_by_call(emission, op) ||
+        (op->code == MDF_LOWERED_COPY && !is_scalar_result(emission, op) && !emission->lowered->values[op->out].is_in_place) ||
+        (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op));
     return true;
 }
 
@@ -254,6 +267,16 @@ static bool ends_shortly(const struct mdf_lowered_loop *loop, const struct loop_
            loop->concurrent == NULL && loop->n_states + loop->n_rows <= MOST_MOVED;
 }
 
+static enum loop_asking find_asking(const struct emission *emission, const struct step *step, const struct loop_plan *plan)
+{
+    const struct step *first = step->kind == STEP_LOOP ? step : &emission->steps[step->partner];
+
+    if (emission->lowered->context->stop == NULL || (first->is_short && first->depth > 0 && plan->loop->n_runs <= ASKED_EACH)) {
+        return ASKS_NEVER;
+    }
+    return first->is_short && plan->counts ? ASKS_SELDOM : ASKS_ALWAYS;
+}
+
 struct loop_plan emission_plan_loop(const struct emission *emission, const struct step *step)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
@@ -280,6 +303,7 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     plan.counts = plan.is_bounded || plan.calls || is_read(emission, loop->number);
     plan.bound = !has_trip_count ? MDF_LOWERED_NONE : loop->limit == 0 ? loop->trip_count : temporary + 1;
     plan.may_leave_early = ends_shortly(loop, &plan);
+    plan.asking = find_asking(emission, step, &plan);
     return plan;
 }
 

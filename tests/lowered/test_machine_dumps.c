@@ -41,6 +41,14 @@ Test(machine_dumps, known_places)
     expect_plain("tests/data/dumps/known_places.yaml");
 }
 
+/* An index is asked once in a region, with what is around it (compare with 7, jump), here of two forms; in front, in a branch,
+ * and behind both. */
+Test(machine_dumps, indices_that_are_asked_once)
+{
+    cr_expect_leq(count_bytes("tests/data/dumps/asked_once.yaml", "07 0f 83"), 16);
+    expect_plain("tests/data/dumps/asked_once.yaml");
+}
+
 /* The number of a run where the number of runs is known to be below 7 (compare with 7, jump if it is not below); numbers that are
  * copies are not copied. */
 Test(machine_dumps, numbers_of_inner_runs)
