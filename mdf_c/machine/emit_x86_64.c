@@ -415,6 +415,7 @@ static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, 
         emit_entry(&emission);
         for (emission.at = 0; emission.at < emission.n_steps && !assembler->failed; emission.at++) {
             done = done && (listing == NULL || note_place(listing, assembler, &emission.steps[emission.at]));
+            assembler->touched = 0;
             emit_step(&emission, &emission.steps[emission.at]);
         }
     }

@@ -143,6 +143,7 @@ struct emission {
     size_t n_pointers, pointer_capacity;
     const struct step *pointer_loop; /* the innermost loop, whose pointers are there; NULL: there are none */
     bool calls_interpreter;          /* some nest has no code */
+    bool has_vectors;                /* of more than 16 bytes, whose use C functions have to find ended */
     machine_label bail_out;
     struct late_case *late_cases;
     size_t n_late_cases, late_case_capacity;
@@ -355,11 +356,10 @@ struct machine_range machine_range_of_sum(struct machine_range a, struct machine
 struct machine_range machine_range_of_product(struct machine_range a, struct machine_range b);
 /* Once there are lives: which numbers are indices, and nothing else. */
 void emission_find_indices(struct emission *emission);
-/* rax = the number of an element among `limit`, from the end where it is negative; bails out past them. */
-void emission_check_index(struct emission *emission, int64_t limit, struct machine_range range);
-/* The register that has the number of an element among `limit`, which a value is, or says from the end: rax, or the value's own.
- */
-uint8_t emission_find_index(struct emission *emission, mdf_lowered_id id, int64_t limit);
+/* The register becomes the number of an element among `limit`, from the end where it is negative; bails out past them. */
+void emission_check_index(struct emission *emission, uint8_t number, int64_t limit, struct machine_range range);
+/* The register that has the number of an element among `limit`, which a value is, or says from the end: `free`, or its own. */
+uint8_t emission_find_index(struct emission *emission, mdf_lowered_id id, int64_t limit, uint8_t free);
 
 /* --- emit_x86_64_draw.c: whether a CALL draws a few numbers by code of its own, which changes no register but that of the
  * result. */

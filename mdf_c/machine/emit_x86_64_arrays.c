@@ -27,7 +27,9 @@ static bool find_grounds(struct emission *emission)
         const struct step *step = &emission->steps[at];
         const struct mdf_lowered_op *op = step->op;
 
-        if (step->kind == STEP_OP && op->code == MDF_LOWERED_PUT && op->of.put->is_in_place) {
+        if (step->kind == STEP_OP &&
+            (op->code == MDF_LOWERED_PUT ? op->of.put->is_in_place
+                                         : op->code == MDF_LOWERED_COPY && emission->lowered->values[op->out].is_in_place)) {
             lies_in[op->out] = lies_in[op->in[0]];
         }
         for (i = 0; step->kind == STEP_LOOP && i < op->of.loop->n_states; i++) {
@@ -276,6 +278,14 @@ static void look_at(void *context, mdf_lowered_id id, bool is_aliased)
     emission->lives[id].is_looked_at = emission->lives[id].is_read = true;
 }
 
+/* Who stores all of an array finds where it lies by what that says. */
+static void store_at(void *context, mdf_lowered_id id)
+{
+    struct emission *emission = context;
+
+    emission->lives[id].is_looked_at = true;
+}
+
 /* What lies in place is found where it lies. */
 static void look_at_merges(struct emission *emission, const struct mdf_lowered_if *branches)
 {
@@ -298,6 +308,7 @@ static void look_at_step(struct emission *emission, const struct step *step)
     const struct mdf_lowered_op *op = step->op;
     bool is_loop = step->kind == STEP_LOOP || step->kind == STEP_END_LOOP;
     const struct mdf_lowered_loop *loop = is_loop ? op->of.loop : NULL;
+    bool calls = is_loop && emission_plan_loop(emission, step).calls;
     size_t i;
 
     if (step->kind == STEP_OP && op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op)) {
@@ -321,9 +332,15 @@ static void look_at_step(struct emission *emission, const struct step *step)
     } else if (op != NULL && !is_loop) {
         mdf_lowered_visit_reads(op, look_at, emission);
     }
+    if (step->kind == STEP_OP && (op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_CALL ||
+                                  (op->code == MDF_LOWERED_PUT && !emission_puts_in_place(emission->lowered, op)))) {
+        mdf_lowered_visit_results(op, store_at, emission);
+    }
     for (i = 0; is_loop && i < loop->n_states; i++) {
-        look_at(emission, loop->states[i].initial, false);
-        emission->lives[loop->states[i].next].is_read = true;
+        emission->lives[loop->states[i].initial].is_read = emission->lives[loop->states[i].next].is_read = true;
+        if (!loop->states[i].lies_in_initial || calls) { /* else who looks at the state finds what it lies in */
+            look_at(emission, loop->states[i].initial, false);
+        }
         if (loop->states[i].storage != MDF_LOWERED_IN_PLACE) {
             look_at(emission, loop->states[i].next, false);
         }

@@ -278,33 +278,29 @@ static void check_number(struct emission *emission, uint8_t number, int64_t limi
                        (struct late_case){.emit = emit_index, .first = number, .limit = (int32_t)limit});
 }
 
-void emission_check_index(struct emission *emission, int64_t limit, struct machine_range range)
+void emission_check_index(struct emission *emission, uint8_t number, int64_t limit, struct machine_range range)
 {
     if (range.least < 0) {
-        check_number(emission, RAX, limit);
+        check_number(emission, number, limit);
     } else if (range.most >= limit) {
-        check_upper(emission, RAX, limit);
+        check_upper(emission, number, limit);
     }
 }
 
-uint8_t emission_find_index(struct emission *emission, mdf_lowered_id id, int64_t limit)
+uint8_t emission_find_index(struct emission *emission, mdf_lowered_id id, int64_t limit, uint8_t free)
 {
     struct machine_range range = emission_range(emission, id);
     bool may_be_negative = range.least < 0;
     uint8_t number;
 
     if (may_be_negative && !may_be_counted(emission, id, limit)) {
-        emission_load_general(emission, id, RAX);
-        check_number(emission, RAX, limit);
-        return RAX;
+        emission_load_general(emission, id, free);
+        check_number(emission, free, limit);
+        return free;
     }
-    number = emission_general(emission, id, RAX);
+    number = emission_general(emission, id, free);
     if ((may_be_negative || range.most >= limit) && !was_checked(emission, id, limit)) {
-        if (may_be_negative) {
-            check_number(emission, number, limit);
-        } else {
-            check_upper(emission, number, limit);
-        }
+        emission_check_index(emission, number, limit, range);
     }
     return number;
 }

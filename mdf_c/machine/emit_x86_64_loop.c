@@ -334,20 +334,29 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
     }
 }
 
-/* What mdf_lowered_begin_loop would do of states that lie where those of the loop around do. */
+static void lay_there(struct emission *emission, mdf_lowered_id id, uint8_t base)
+{
+    if (emission->lives[id].is_looked_at) {
+        assemble_store(emission->assembler, 8, base, emission_array_data(id));
+    }
+}
+
+/* What mdf_lowered_begin_loop would do of states that lie where those of the loop around do, for who looks at where they lie. */
 static void begin_where_others_lie(struct emission *emission, const struct mdf_lowered_loop *loop)
 {
     size_t i;
 
     for (i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
+        bool is_made = state->begins_made && emission->lives[state->made].is_looked_at;
 
-        if (state->lies_in_initial) {
-            assemble_load(emission->assembler, 8, RAX, emission_array_data(state->initial));
-            assemble_store(emission->assembler, 8, RAX, emission_array_data(state->parameter));
-            assemble_store(emission->assembler, 8, RAX, emission_array_data(state->next));
-            if (state->begins_made) {
-                assemble_store(emission->assembler, 8, RAX, emission_array_data(state->made));
+        if (state->lies_in_initial &&
+            (is_made || emission->lives[state->parameter].is_looked_at || emission->lives[state->next].is_looked_at)) {
+            assemble_load(emission->assembler, 8, RAX, emission_array_data(emission->lies_in[state->initial]));
+            lay_there(emission, state->parameter, RAX);
+            lay_there(emission, state->next, RAX);
+            if (is_made) {
+                lay_there(emission, state->made, RAX);
             }
         }
     }
@@ -448,7 +457,6 @@ static void carry_states(struct emission *emission, const struct mdf_lowered_loo
             swap_values(emission, state->parameter, next);
         } else if (state->storage == MDF_LOWERED_TWO_BUFFERS) {
             swap_arrays(emission, state->parameter, next);
-            assemble_vector_end(emission->assembler);
         }
     }
 }

@@ -533,7 +533,6 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
     size_t k;
 
     move_words(code, true);
-    assemble_vector_end(assembler);
     if (step->code == MDF_LOWERED_CAST) {
         memcpy(&address, &cast, sizeof address);
         assemble_move_number(assembler, RDI, step->operand_dtype);
@@ -739,35 +738,59 @@ static bool uses_register(const struct nest_code *code, uint8_t number)
     return i < code->n_pointers || memchr(code->counters, number, sizeof code->counters) != NULL;
 }
 
-/* Moves a pointer to the place that a whole number says, or bails out. rcx changes. */
-static void add_index(struct nest_code *code, const struct nest_pointer *pointer, uint8_t number)
+/* Whether a register is as it was in front of the nest while pointer `k` is loaded. */
+static bool is_kept(const struct nest_code *code, uint8_t number, size_t k)
 {
-    const struct mdf_nest_step *index = &code->nest->steps[pointer->view.at];
-    const struct mdf_lowered *lowered = code->emission->lowered;
-    struct assembler *assembler = nest_assembler(code);
-    struct machine_operand operand;
-    machine_label done = new_label(assembler);
-    int64_t size = (int64_t)mdf_dtype_size(lowered->values[pointer->id].form.dtype);
+    size_t i;
 
-    index = index->kind == MDF_NEST_ELEMENT ? &code->nest->steps[index->in[0]] : index;
+    for (i = 0; i <= k && code->pointers[i].number != number; i++) {
+    }
+    return i > k && number != NEST_MEMORY && number != NO_REGISTER;
+}
+
+/* The register that has the number of the element that pointer `k` begins at: its own, or rcx; bails out where there is none. */
+static uint8_t find_first(struct nest_code *code, size_t k)
+{
+    const struct mdf_nest_view *view = &code->pointers[k].view;
+    const struct mdf_nest_step *index = &code->nest->steps[view->at];
+    struct emission *emission = code->emission;
+    bool is_cast = index->kind == MDF_NEST_ELEMENT, is_number;
+    struct machine_operand operand;
+
+    index = is_cast ? &code->nest->steps[index->in[0]] : index;
+    is_number = emission->lowered->values[index->view.id].is_scalar;
+    if (is_number && !is_cast && index->dtype == MDF_DTYPE_INT64 &&
+        is_kept(code, emission_target(emission, index->view.id, NO_REGISTER), k)) {
+        return emission_find_index(emission, index->view.id, view->at_limit, RCX);
+    }
     operand = in_memory(CELLS, (int32_t)(8 * index->view.id));
-    if (!lowered->values[index->view.id].is_scalar) {
-        assemble_load(assembler, 8, RCX, emission_array_data(index->view.id));
+    if (!is_number) {
+        assemble_load(nest_assembler(code), 8, RCX, emission_array_data(index->view.id));
         operand = in_memory(RCX, (int32_t)(index->view.first * (int64_t)mdf_dtype_size((mdf_dtype)index->dtype)));
     }
     if (index->dtype == MDF_DTYPE_INT32) {
-        assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RCX, operand);
+        assemble_general(nest_assembler(code), GENERAL_SIGN_EXTEND, 8, RCX, operand);
     } else {
-        assemble_load(assembler, 8, RCX, operand);
+        assemble_load(nest_assembler(code), 8, RCX, operand);
     }
-    assemble_general(assembler, GENERAL_TEST, 8, RCX, in_register(RCX));
-    assemble_jump_if(assembler, IF_NOT_NEGATIVE, done);
-    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RCX), (int32_t)pointer->view.at_limit);
-    bind_label(assembler, done);
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RCX), (int32_t)pointer->view.at_limit);
-    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, code->emission->bail_out);
-    assemble_multiply_by(assembler, 8, RCX, in_register(RCX), (int32_t)(pointer->view.at_stride * size));
-    assemble_general(assembler, GENERAL_ADD, 8, number, in_register(RCX));
+    emission_check_index(emission, RCX, view->at_limit, emission_range(emission, index->view.id));
+    return RCX;
+}
+
+/* Moves pointer `k`, which is in a register, to the place that a whole number says, or bails out. rcx changes. */
+static void add_index(struct nest_code *code, size_t k, uint8_t pointer)
+{
+    mdf_dtype dtype = (mdf_dtype)code->emission->lowered->values[code->pointers[k].id].form.dtype;
+    int64_t step = code->pointers[k].view.at_stride * (int64_t)mdf_dtype_size(dtype);
+    struct assembler *assembler = nest_assembler(code);
+    uint8_t number = find_first(code, k);
+
+    if (step == 1 || step == 2 || step == 4 || step == 8) {
+        assemble_general(assembler, GENERAL_ADDRESS, 8, pointer, in_memory_at(pointer, number, (uint8_t)step, 0));
+    } else {
+        assemble_multiply_by(assembler, 8, RCX, in_register(number), (int32_t)step);
+        assemble_general(assembler, GENERAL_ADD, 8, pointer, in_register(RCX));
+    }
 }
 
 static void enter(struct nest_code *code, char *memory)
@@ -794,7 +817,7 @@ static void enter(struct nest_code *code, char *memory)
             assemble_load(assembler, 8, number, emission_array_data(pointer->id));
         }
         if (pointer->has_index) {
-            add_index(code, pointer, number);
+            add_index(code, i, number);
         }
         if (pointer->number == NO_REGISTER) {
             assemble_store(assembler, 8, number, nest_word(code, i));
@@ -813,5 +836,4 @@ void nest_emit(struct nest_code *code, char *memory)
             assemble_load(nest_assembler(code), 8, saved_registers[i], nest_word(code, NEST_WORDS - 1 - i));
         }
     }
-    assemble_vector_end(nest_assembler(code));
 }

@@ -92,7 +92,6 @@ static void find_index(struct nest_code *code, const struct nest_node *node, uin
 {
     const struct mdf_nest_view *view = &code->nest->steps[node->step].view;
     struct assembler *assembler = nest_assembler(code);
-    machine_label done = new_label(assembler);
     size_t size = mdf_dtype_size((mdf_dtype)node->dtype);
     bool is_narrow = has_narrow_index(code, node);
     unsigned per_half = is_narrow ? 4 : 2;
@@ -110,12 +109,7 @@ static void find_index(struct nest_code *code, const struct nest_node *node, uin
     if (is_narrow) {
         assemble_general(assembler, GENERAL_SIGN_EXTEND, 8, RAX, in_register(RAX));
     }
-    assemble_general(assembler, GENERAL_TEST, 8, RAX, in_register(RAX));
-    assemble_jump_if(assembler, IF_NOT_NEGATIVE, done);
-    assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RAX), (int32_t)view->at_limit);
-    bind_label(assembler, done);
-    assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX), (int32_t)view->at_limit);
-    assemble_jump_if(assembler, IF_ABOVE_OR_EQUAL, code->emission->bail_out);
+    emission_check_index(code->emission, RAX, view->at_limit, machine_any_number);
     assemble_multiply_by(assembler, 8, RAX, in_register(RAX), (int32_t)(view->at_stride * (int64_t)size));
 }
 
@@ -488,7 +482,7 @@ static void load_apart(struct nest_code *code, const struct gathered *gathered, 
 
     for (lane = 0; lane < code->shape.lanes; lane++) {
         assemble_load(assembler, 8, RAX, operand_at(code, &indices->place, 8 * (int64_t)lane));
-        emission_check_index(code->emission, view->at_limit, machine_any_number);
+        emission_check_index(code->emission, RAX, view->at_limit, machine_any_number);
         for (k = 0; k < gathered->n; k++) {
             struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
             uint8_t number = gathered->numbers[k];

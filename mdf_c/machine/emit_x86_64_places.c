@@ -256,6 +256,9 @@ void emission_fetch(struct emission *emission, mdf_lowered_id id)
 
 void emission_call(struct emission *emission, const void *function)
 {
+    if (emission->has_vectors) {
+        assemble_vector_end(emission->assembler);
+    }
     assemble_move_address(emission->assembler, RAX, function);
     assemble_single(emission->assembler, SINGLE_CALL, 4, in_register(RAX));
 }

@@ -106,11 +106,11 @@ static uint8_t find_index(struct emission *emission, const struct mdf_lowered_op
     mdf_lowered_id id = emission_index_number(emission, op, i);
 
     if (id != MDF_LOWERED_NONE) {
-        return emission_find_index(emission, id, op->of.put->limits[i]);
+        return emission_find_index(emission, id, op->of.put->limits[i], RAX);
     }
     assemble_load(emission->assembler, 8, RAX, emission_array_data(op->in[2]));
     assemble_load(emission->assembler, 8, RAX, in_memory(RAX, (int32_t)(8 * i)));
-    emission_check_index(emission, op->of.put->limits[i], machine_any_number);
+    emission_check_index(emission, RAX, op->of.put->limits[i], machine_any_number);
     return RAX;
 }
 
@@ -187,9 +187,6 @@ static void store_row(struct emission *emission, mdf_lowered_id id)
         copy_forward(emission, n_bytes, piece);
     } else {
         copy_either_way(emission, n_bytes, piece);
-    }
-    if (piece > PIECE_BYTES) {
-        assemble_vector_end(emission->assembler);
     }
 }
 
@@ -402,10 +399,10 @@ static uint8_t find_at(const struct point *point, const struct mdf_nest_view *vi
     const struct mdf_nest_step *index = &point->nest->steps[view->at];
 
     if (index->kind == MDF_NEST_LOAD && point->emission->lowered->values[index->view.id].is_scalar) {
-        return emission_find_index(point->emission, index->view.id, view->at_limit);
+        return emission_find_index(point->emission, index->view.id, view->at_limit, RAX);
     }
     load_whole(point, view->at, n_waiting);
-    emission_check_index(point->emission, view->at_limit, range_of_step(point, view->at, MOST_STEPS_BACK));
+    emission_check_index(point->emission, RAX, view->at_limit, range_of_step(point, view->at, MOST_STEPS_BACK));
     return RAX;
 }
 

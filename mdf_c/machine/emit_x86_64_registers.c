@@ -163,13 +163,14 @@ bool emission_allocate(struct emission *emission)
     return done;
 }
 
-/* Loads what a register holds across the step that is being emitted. */
+/* Loads what a register holds across the step that is being emitted, if the step has used it for something else. */
 static void restore_register(struct emission *emission, const struct register_plan *plan)
 {
     uint32_t at = emission->at * N_MOMENTS;
     size_t i = find_interval(plan, at + LATE);
+    bool is_touched = i < plan->n && (emission->assembler->touched >> emission->lives[plan->intervals[i].leader].number & 1) != 0;
 
-    if (i < plan->n && plan->intervals[i].start <= at) {
+    if (is_touched && plan->intervals[i].start <= at) {
         uint32_t leader = plan->intervals[i].leader;
         const struct life *life = &emission->lives[leader];
         bool is_float = life->kind == LIFE_REAL && life->size == 4;

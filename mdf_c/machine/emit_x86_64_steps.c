@@ -147,6 +147,7 @@ static bool lay_out_op(struct emission *emission, const struct mdf_lowered_op *o
     if (op->code == MDF_LOWERED_LOOP) {
         return lay_out_loop(emission, op, region, nesting);
     }
+    emission->has_vectors = emission->has_vectors || op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_PUT;
     at = add_step(emission, STEP_OP, op, region);
     if (at == UINT32_MAX || (op->code < MDF_LOWERED_PUT && !emission_covers_scalar(emission, op))) {
         return false;

@@ -196,7 +196,9 @@ static void put_operand(struct assembler *assembler, unsigned number, const stru
     unsigned field = (number & 7) << 3, base = operand->number & 7, mode;
     bool is_short = may_be_short && operand->displacement >= -128 && operand->displacement <= 127;
 
+    assembler->touched |= (uint16_t)(1U << (number & 15));
     if (operand->kind == IN_REGISTER) {
+        assembler->touched |= (uint16_t)(1U << (operand->number & 15));
         put(assembler, 0xC0 | field | base);
         return;
     }
@@ -290,6 +292,7 @@ void assemble_single(struct assembler *assembler, enum general_single code, unsi
 {
     if (code == SINGLE_CALL) {
         assembler->mask_bytes = 0;
+        assembler->touched = UINT16_MAX;
     }
     if (make_room(assembler)) {
         put_prefix(assembler, size, 0, &operand, false);
@@ -398,6 +401,7 @@ void assemble_move_number(struct assembler *assembler, uint8_t number, uint64_t 
     if (!make_room(assembler)) {
         return;
     }
+    assembler->touched |= (uint16_t)(1U << (number & 15));
     put_prefix(assembler, is_wide ? 8 : 4, 0, &operand, false);
     if (is_sign_extended) {
         put(assembler, 0xC7);
@@ -425,6 +429,7 @@ void assemble_move_address(struct assembler *assembler, uint8_t number, const vo
     if (!make_room(assembler)) {
         return;
     }
+    assembler->touched |= (uint16_t)(1U << (number & 15));
     put_prefix(assembler, 8, 0, &operand, false);
     put(assembler, 0xB8u + (number & 7u));
     assembler->addresses[assembler->n_addresses++] = assembler->n_bytes;
@@ -449,6 +454,7 @@ void assemble_sign_of_rax(struct assembler *assembler)
 
 static void put_short(struct assembler *assembler, unsigned opcode, uint8_t number)
 {
+    assembler->touched |= (uint16_t)(1U << (number & 15));
     if (make_room(assembler)) {
         if (number > 7) {
             put(assembler, 0x41);
@@ -545,6 +551,7 @@ static void forget_mask(struct assembler *assembler, unsigned code, unsigned siz
     bool is_shift = code == VECTOR_SHIFT_INTS || code == VECTOR_SHIFT_INTS_8 || code == VECTOR_SHIFT_SHORTS ||
                     code == VECTOR_ROTATE_INTS || code == VECTOR_ROTATE_INTS_8;
 
+    assembler->touched |= (uint16_t)(1U << (first & 15));
     target = is_shift ? first : target;
     if (code == VECTOR_MASK_OF_GENERAL || target == assembler->mask_of ||
         ((size == 64 || (code & VECTOR_IS_WIDE_SET) != 0) && target == VECTOR_MASK) ||

@@ -69,6 +69,8 @@ struct assembler {
     size_t end; /* of the instructions: where the constants begin */
     /* VECTOR_MASK has what vector register `mask_of` says of elements of so many bytes; 0: it is not known what it has. */
     uint8_t mask_bytes, mask_of;
+    uint16_t
+        touched; /* a bit for the number of each register, general or vector, of which something may have become another one */
     bool failed;
 };
 

@@ -49,6 +49,18 @@ Test(machine_dumps, indices_that_are_asked_once)
     expect_plain("tests/data/dumps/asked_once.yaml");
 }
 
+/* The use of large vectors ends in front of calls (call rax) and where code returns, not behind each nest. */
+Test(machine_dumps, large_vectors_end_in_front_of_calls)
+{
+    const char *model = "tests/data/dumps/row_puts.yaml";
+
+    size_t n = count_bytes(model, "c5 f8 77"), n_calls = count_bytes(model, "ff d0"),
+           n_returns = count_bytes(model, "5b c5 f8 77 c3");
+
+    cr_expect_eq(n, n_calls + n_returns, "%zu %zu %zu", n, n_calls, n_returns);
+    expect_plain(model);
+}
+
 /* The number of a run where the number of runs is known to be below 7 (compare with 7, jump if it is not below); numbers that are
  * copies are not copied. */
 Test(machine_dumps, numbers_of_inner_runs)

@@ -303,10 +303,9 @@ Test(table_forms, rows_are_put_in_large_pieces)
                                                  "sed -n '/= put .* by 8 of 4, in place/,/^[a-z]/p' | grep '^ ' | cut -c9- | "
                                                  "tr '\\n' ' '");
 
-    cr_expect(
-        (strstr(outcome->output, "c5 7c 10 38 c5 7c 11 3a c5 f8 77") != NULL && strstr(outcome->output, "48 3b c2") == NULL) ||
-            !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
-        "%s", outcome->output);
+    cr_expect((strstr(outcome->output, "c5 7c 10 38 c5 7c 11 3a") != NULL && strstr(outcome->output, "48 3b c2") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+              "%s", outcome->output);
 }
 
 /* Python's x[i] by a number that is not known before is read where it lies, and past the end it is the error that it is. */
