@@ -387,10 +387,11 @@ static void express_cast_to_whole(struct mdf_source_writer *writer, const struct
                                   const char *operand, struct mdf_source_expression *expression)
 {
     const char *from = mdf_dtype_name((mdf_dtype)op->dtype), *whole = mdf_dtype_name(to);
+    const char *how = writer->is_alone && mdf_dtype_kind(to) == 'i' ? "_alone" : "";
 
     if (mdf_lowered_casts_all(op->operator)) {
-        expression->text =
-            mdf_source_text(writer, "%s(%s)", mdf_source_use(writer, mdf_source_text(writer, "%s_as_%s", from, whole)), operand);
+        expression->text = mdf_source_text(
+            writer, "%s(%s)", mdf_source_use(writer, mdf_source_text(writer, "%s_as_%s%s", from, whole, how)), operand);
     } else {
         expression->checked = mdf_source_text(writer, "%s(%s, $r)",
                                               mdf_source_use(writer, mdf_source_text(writer, "%s_to_%s", from, whole)), operand);

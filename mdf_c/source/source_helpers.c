@@ -26,20 +26,31 @@ struct fixed_helper {
  * back for trunc, without math that traps, and that keeps the sign of what becomes 0. Elsewhere it would be a branch for nothing.
  */
 #define CUT "    x = x > -1 && x < 1 ? 0 : x;\n"
-/* Both conversions of a type, each of which is cut off towards zero. */
-#define WHOLE(from, type, magnitude, bits, limit, lowest, least)                                                     \
-    {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                            \
-                          "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"      \
-                          "{\n"                                                                                      \
-                          "    bool fits = x " lowest " && x < " limit ";\n"                                         \
-                          "\n" CUT "    *result = fits ? (int" bits "_t)x : 0;\n"                                    \
-                          "    return fits;\n"                                                                       \
-                          "}\n"},                                                                                    \
-    {                                                                                                                \
-        from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n" \
-                             "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                 \
-                             "{\n" CUT "    return (int" bits "_t)(" magnitude "(x) < " limit " ? x : " least ");\n" \
-                             "}\n"                                                                                   \
+/* The conversions of a type, each of which is cut off towards zero; of a number that goes through no loop over elements the last
+ * one, which the processor has, and of which compilers make no vectors. */
+#define WHOLE(from, type, magnitude, bits, limit, lowest, least, builtin)                                                \
+    {from "_to_int" bits, "/* Cut off towards zero. False: the number does not fit. */\n"                                \
+                          "static inline bool mdf_" from "_to_int" bits "(" type " x, int" bits "_t *result)\n"          \
+                          "{\n"                                                                                          \
+                          "    bool fits = x " lowest " && x < " limit ";\n"                                             \
+                          "\n" CUT "    *result = fits ? (int" bits "_t)x : 0;\n"                                        \
+                          "    return fits;\n"                                                                           \
+                          "}\n"},                                                                                        \
+        {from "_as_int" bits, "/* Cut off towards zero. The lowest number stands for NaN and what does not fit. */\n"    \
+                              "static inline int" bits "_t mdf_" from "_as_int" bits "(" type " x)\n"                    \
+                              "{\n" CUT "    return (int" bits "_t)(" magnitude "(x) < " limit " ? x : " least ");\n"    \
+                              "}\n"},                                                                                    \
+    {                                                                                                                    \
+        from "_as_int" bits "_alone",                                                                                    \
+            "/* Cut off towards zero, where the lowest number stands for NaN and what does not fit: of one number. */\n" \
+            "static inline int" bits "_t mdf_" from "_as_int" bits "_alone(" type " x)\n"                                \
+            "{\n"                                                                                                        \
+            "#if defined(__GNUC__) && defined(__SSE2__) && defined(__x86_64__)\n"                                        \
+            "    const " type " first __attribute__((vector_size(16))) = {x};\n\n"                                       \
+            "    return __builtin_ia32_" builtin "(first);\n"                                                            \
+            "#else\n" CUT "    return (int" bits "_t)(" magnitude "(x) < " limit " ? x : " least ");\n"                  \
+            "#endif\n"                                                                                                   \
+            "}\n"                                                                                                        \
     }
 
 /* The same to uint64, where those from -2^63 on wrap. */
@@ -97,10 +108,12 @@ static const struct fixed_helper fixed[] = {
                           "}\n"},
     NATURAL(float32, float, f),
     NATURAL(float64, double, ),
-    WHOLE("float32", "float", "fabsf", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f"),
-    WHOLE("float32", "float", "fabsf", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f"),
-    WHOLE("float64", "double", "fabs", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0"),
-    WHOLE("float64", "double", "fabs", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0"),
+    WHOLE("float32", "float", "fabsf", "32", "2147483648.0f", ">= -2147483648.0f", "-2147483648.0f", "cvttss2si"),
+    WHOLE("float32", "float", "fabsf", "64", "9223372036854775808.0f", ">= -9223372036854775808.0f", "-9223372036854775808.0f",
+          "cvttss2si64"),
+    WHOLE("float64", "double", "fabs", "32", "2147483648.0", "> -2147483649.0", "-2147483648.0", "cvttsd2si"),
+    WHOLE("float64", "double", "fabs", "64", "9223372036854775808.0", ">= -9223372036854775808.0", "-9223372036854775808.0",
+          "cvttsd2si64"),
     {"jump",
      "/* Where something is accepted or not: a jump, which a processor foresees, and no choice that waits for the test. */\n"
      "#if defined(__GNUC__)\n"
