@@ -2,10 +2,13 @@
  * products by matrices that are laid out, find the same elements in the same order in what was copied. So do ops on numbers, of
  * which nothing but the type counts; and nests find the elements of a row that is copied where they lie, also where the array has
  * that for a piece, as a small matrix that is put together of numbers. Copies that nothing else reads are then dropped
- * (lower_unread.c). See lowering.h. */
+ * (lower_unread.c). What nests store for nothing but to be copied into a larger array, as the middle of a field whose borders are
+ * put around it, they store there. See lowering.h. */
 #include "mdf_c/lower/lowering.h"
 #include "mdf_c/lowered/lowered_reads.h"
 #include "mdf_c/lowered/nest.h"
+
+#include <string.h>
 
 /* So many elements of a value, from one on: they are those of another value, from one on. */
 struct piece {
@@ -43,13 +46,13 @@ static void note_copy(const struct copies *copies, const struct mdf_lowered_op *
 }
 
 /* Whether what a nest loads is stored as it is, and lies side by side in both arrays, or is a single element. */
-static bool copies_row(const struct copies *copies, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *load,
+static bool copies_row(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *load,
                        const struct mdf_nest_step *store)
 {
-    const struct mdf_lowered_value *from = &copies->lowered->values[load->view.id];
+    const struct mdf_lowered_value *from = &lowered->values[load->view.id];
 
     return load->kind == MDF_NEST_LOAD && load->view.at == MDF_NEST_NONE && !nest->is_open &&
-           is_closed_array(&copies->lowered->values[store->view.id]) && (from->is_scalar || is_closed_array(from)) &&
+           is_closed_array(&lowered->values[store->view.id]) && (from->is_scalar || is_closed_array(from)) &&
            (mdf_nest_count(nest, 0, store->level) == 1 ||
             (store->level == 1 && load->level == 1 && store->view.strides[0] == 1 && load->view.strides[0] == 1));
 }
@@ -63,7 +66,7 @@ static void note_rows(const struct copies *copies, const struct mdf_lowered_nest
         const struct mdf_nest_step *load = store->kind == MDF_NEST_STORE ? &nest->steps[store->in[0]] : NULL;
         struct piece *piece;
 
-        if (load == NULL || !copies_row(copies, nest, load, store)) {
+        if (load == NULL || !copies_row(copies->lowered, nest, load, store)) {
             continue;
         }
         piece = mdf_arena_allocate(&copies->lowering->scratch, sizeof *piece);
@@ -259,4 +262,93 @@ bool lowering_read_numbers(struct lowering *lowering)
     }
     read_numbers_in_region(&copies, &lowering->lowered->region);
     return !lowering_has_failed(lowering) && lowering_drop_unread(lowering);
+}
+
+/* ------------------------------------------------------------------ stores */
+
+/* Whether nests of the region alone make both arrays, none of them something of both, and all of `from` in front of op number
+ * `at`. */
+static bool are_made_by_nests(const struct mdf_lowered_region *region, mdf_lowered_id from, mdf_lowered_id to, size_t at)
+{
+    size_t i;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_op *op = &region->ops[i];
+        bool makes_from = mdf_lowered_has_result(op, from), makes_to = mdf_lowered_has_result(op, to);
+
+        if ((makes_from && (makes_to || i > at)) ||
+            ((makes_from || makes_to) && (op->code != MDF_LOWERED_NEST || op->of.nest->is_open))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether op number `at` copies all of an array that nothing else reads into another one, both of which nests make. */
+static bool is_last_copy(const struct lowering *lowering, const struct mdf_lowered_region *region, size_t at,
+                         const size_t *n_reads)
+{
+    const struct mdf_lowered_nest *nest = region->ops[at].code == MDF_LOWERED_NEST ? region->ops[at].of.nest : NULL;
+    const struct mdf_lowered_value *values = lowering->lowered->values;
+    mdf_lowered_id from, to;
+
+    if (nest == NULL || nest->n_steps != 2 || nest->steps[1].kind != MDF_NEST_STORE ||
+        !copies_row(lowering->lowered, nest, &nest->steps[0], &nest->steps[1])) {
+        return false;
+    }
+    from = nest->steps[0].view.id;
+    to = nest->steps[1].view.id;
+    return !values[from].is_scalar && n_reads[from] == 1 && values[from].place == MDF_LOWERED_RESULT &&
+           values[to].place == MDF_LOWERED_RESULT && !lowering->facts[from].is_watched &&
+           values[from].form.dtype == values[to].form.dtype && nest->steps[0].view.first == 0 &&
+           mdf_nest_count(nest, 0, nest->n_axes) == values[from].form.length && are_made_by_nests(region, from, to, at);
+}
+
+static void store_there(const struct mdf_lowered_region *region, const struct mdf_lowered_nest *copy)
+{
+    const struct mdf_nest_view *from = &copy->steps[0].view, *to = &copy->steps[1].view;
+    size_t i, k;
+
+    for (i = 0; i < region->n_ops; i++) {
+        const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
+
+        for (k = 0; nest != NULL && nest != copy && k < nest->n_steps; k++) {
+            struct mdf_nest_view *view = &nest->steps[k].view;
+
+            if (nest->steps[k].kind == MDF_NEST_STORE && view->id == from->id) {
+                view->id = to->id;
+                view->first += to->first;
+            }
+        }
+    }
+}
+
+static void store_in_region(const struct lowering *lowering, struct mdf_lowered_region *region, const size_t *n_reads)
+{
+    size_t at;
+
+    for (at = region->n_ops; at-- > 0;) {
+        struct mdf_lowered_op *op = &region->ops[at];
+
+        if (op->code == MDF_LOWERED_IF) {
+            store_in_region(lowering, &op->of.branches->then, n_reads);
+            store_in_region(lowering, &op->of.branches->otherwise, n_reads);
+        } else if (op->code == MDF_LOWERED_LOOP) {
+            store_in_region(lowering, &op->of.loop->body, n_reads);
+        } else if (is_last_copy(lowering, region, at, n_reads)) {
+            store_there(region, op->of.nest);
+            memmove(op, op + 1, (--region->n_ops - at) * sizeof *op);
+        }
+    }
+}
+
+bool lowering_store_copied(struct lowering *lowering)
+{
+    const size_t *n_reads = mdf_lowered_count_reads(lowering->lowered, &lowering->scratch);
+
+    if (n_reads == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    store_in_region(lowering, &lowering->lowered->region, n_reads);
+    return true;
 }

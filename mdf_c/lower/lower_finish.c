@@ -188,10 +188,10 @@ bool lowering_finish(struct lowering *lowering)
         !lowering_select_wholes(lowering) || !lowering_turn_states(lowering) || !lowering_store_moved(lowering) ||
         !lowering_store_columns(lowering) || !lowering_turn_arrays(lowering) || !lowering_add_columns(lowering) ||
         !lowering_take_row_elements(lowering) || !lowering_take_apart(lowering) || !lowering_carry_elements(lowering) ||
-        !lowering_keep_elements(lowering) || !lowering_read_numbers(lowering) || !lowering_do_in_blocks(lowering) ||
-        !lowering_compute_places(lowering) || !lowering_unroll_sums(lowering) || !lowering_cut_rows(lowering) ||
-        !lowering_branch_foreseen(lowering) || !lowering_widen_truths(lowering) || !lowering_order_functions(lowering) ||
-        !lowering_find_concurrent(lowering)) {
+        !lowering_keep_elements(lowering) || !lowering_read_numbers(lowering) || !lowering_store_copied(lowering) ||
+        !lowering_do_in_blocks(lowering) || !lowering_compute_places(lowering) || !lowering_unroll_sums(lowering) ||
+        !lowering_cut_rows(lowering) || !lowering_branch_foreseen(lowering) || !lowering_widen_truths(lowering) ||
+        !lowering_order_functions(lowering) || !lowering_find_concurrent(lowering)) {
         return false;
     }
     delay_puts(&lowering->lowered->region);

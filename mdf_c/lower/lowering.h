@@ -543,6 +543,8 @@ bool lowering_is_same_value(const struct lowering *lowering, mdf_lowered_id a, m
 /* --- lower_copies.c: nests and products read what copies of another shape are copies of; and so do ops on numbers. */
 bool lowering_read_originals(struct lowering *lowering);
 bool lowering_read_numbers(struct lowering *lowering);
+/* What is stored only to be copied into a larger array is stored there. */
+bool lowering_store_copied(struct lowering *lowering);
 /* --- nests/lower_assembled.c: nests that read arrays put together of pieces read what these are pieces of; before ops are
  * grouped: what copies pieces stands where these are there, so that nothing lies between what reads them. */
 bool lowering_read_assembled(struct lowering *lowering);

@@ -138,3 +138,13 @@ Test(nest_forms, matrices_put_together_of_numbers)
     cr_expect(strstr(text, "float32[2,2]") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
     cr_expect_eq(count_in("tests/data/dumps/put_together.yaml --dump c", "[4];"), 0);
 }
+
+/* What is put together only to be put together with more is stored where the whole is; what is looked at besides is copied there.
+ */
+Test(nest_forms, borders_around_borders)
+{
+    const char *text = dump_whole("tests/data/dumps/bordered.yaml"), *copy = strstr(text, "nest over 28 ");
+
+    cr_expect(copy != NULL && strstr(copy + 1, "nest over 28 ") == NULL, "%s", text);
+    expect_same_ways("tests/data/dumps/bordered.yaml", true);
+}
