@@ -148,3 +148,12 @@ Test(nest_forms, borders_around_borders)
     cr_expect(copy != NULL && strstr(copy + 1, "nest over 28 ") == NULL, "%s", text);
     expect_same_ways("tests/data/dumps/bordered.yaml", true);
 }
+
+/* A fold of what is made of other folds is a nest of its own where machine code would have these written out for each total. */
+Test(nest_forms, sums_of_the_least_of_sums)
+{
+    const char *text = dump_whole("tests/data/dumps/least_of_all.yaml");
+
+    cr_expect(strstr(text, "nest over 32 ") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+    expect_same_ways("tests/data/dumps/least_of_all.yaml", true);
+}

@@ -4,7 +4,8 @@
  * summed in float64, or before it is an index of int64 (of the nearest of some centres), the second nest is what hangs on
  * elements of 64 bits. And machine code goes through axes once more for what
  * hangs on a fold over them, and computes there anew what it has computed for that fold: where that are folds over further axes
- * (a Softmax of distances), the second nest begins with it. Not for C source, where each loop has the vectors that its compiler
+ * (a Softmax of distances), the second nest begins with it. So it does where these would be written out for each of its totals:
+ * there is no machine code for so much. Not for C source, where each loop has the vectors that its compiler
  * finds, and rows of what is needed once more are kept. */
 #include "mdf_c/lower/nests/nest_draft.h"
 
@@ -13,11 +14,12 @@
 enum {
     MOST_SPLIT_STEPS = 64, /* as each is looked for among all */
     MOST_HANDED = 2,
-    LARGEST_HANDED = 1 << 13, /* elements: they stay in the nearest cache */
-    FEWEST_LONG = 16,         /* indices of an axis that makes vectors */
-    LEAST_WORK = 1024,        /* steps at points, of what then has twice as many lanes */
-    LEAST_PER_HANDED = 32,    /* the same, for each element that is stored and loaded again */
-    LEAST_FOLDED = 4          /* elements that are not folded once more, for each of these */
+    LARGEST_HANDED = 1 << 13,  /* elements: they stay in the nearest cache */
+    FEWEST_LONG = 16,          /* indices of an axis that makes vectors */
+    LEAST_WORK = 1024,         /* steps at points, of what then has twice as many lanes */
+    LEAST_PER_HANDED = 32,     /* the same, for each element that is stored and loaded again */
+    LEAST_FOLDED = 4,          /* elements that are not folded once more, for each of these */
+    MOST_WRITTEN_OUT = 1 << 13 /* steps at points: machine code has some 8 of them in a vector */
 };
 
 /* What becomes of the registers of a nest. */
@@ -177,7 +179,27 @@ static bool is_read_behind(const struct split *split, size_t fold, size_t number
     return false;
 }
 
-/* A fold, and what hangs on it, where what is folded is needed once more, and made of other folds. */
+/* How many steps at points machine code would have to write out for the totals of a fold, each of which is made of the totals of
+ * folds along further axes. */
+static size_t count_written_out(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
+{
+    size_t n = nest->n_steps * fold->lanes, axis, i;
+
+    for (axis = fold->level + 1u; axis < nest->n_axes; axis++) {
+        size_t most = 1;
+
+        for (i = 0; i < nest->n_steps; i++) {
+            const struct mdf_nest_step *step = &nest->steps[i];
+
+            most = step->kind == MDF_NEST_FOLD && step->level == axis && step->lanes > most ? step->lanes : most;
+        }
+        n *= most < nest->extents[axis] ? most : nest->extents[axis];
+    }
+    return n;
+}
+
+/* A fold, and what hangs on it, where what is folded is made of other folds, and needed once more, or too much to be written out
+ * as often as there are totals. */
 static bool find_repeated(struct split *split, size_t fold)
 {
     const struct mdf_lowered_nest *nest = split->nest;
@@ -198,7 +220,7 @@ static bool find_repeated(struct split *split, size_t fold)
                         ? count_folded(split, i, axis)
                         : 0;
     }
-    return n_folded >= LEAST_FOLDED * split->n_elements;
+    return n_folded >= LEAST_FOLDED * split->n_elements || count_written_out(nest, &nest->steps[fold]) > MOST_WRITTEN_OUT;
 }
 
 /* Whether a step is made of what lies along the first axis only. */
