@@ -270,6 +270,7 @@ bool lowering_read_numbers(struct lowering *lowering)
  * `at`. */
 static bool are_made_by_nests(const struct mdf_lowered_region *region, mdf_lowered_id from, mdf_lowered_id to, size_t at)
 {
+    bool is_made = false; /* else it was in front of the region */
     size_t i;
 
     for (i = 0; i < region->n_ops; i++) {
@@ -280,8 +281,9 @@ static bool are_made_by_nests(const struct mdf_lowered_region *region, mdf_lower
             ((makes_from || makes_to) && (op->code != MDF_LOWERED_NEST || op->of.nest->is_open))) {
             return false;
         }
+        is_made = is_made || makes_from;
     }
-    return true;
+    return is_made;
 }
 
 /* Whether op number `at` copies all of an array that nothing else reads into another one, both of which nests make. */
