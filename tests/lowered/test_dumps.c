@@ -290,7 +290,9 @@ Test(dumps, places_in_rows)
     const char *text = dump_whole("tests/data/dumps/places_in_rows.yaml");
 
     expect_same_ways("tests/data/dumps/places_in_rows.yaml", true);
-    cr_expect(strstr(text, "call Arg") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+    cr_expect((strstr(text, "call Arg") == NULL && strstr(text, "_minimum r") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32),
+              "%s", text);
 }
 
 /* Calls in loops that a function of plain C does, with the bits of the kernel; what nobody reads it does not make. */

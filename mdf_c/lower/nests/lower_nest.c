@@ -24,7 +24,7 @@ enum {
     LONGEST_REST = 128,
     LONGEST_SEARCH = 32,      /* for the place of an extreme: the kernel goes through a longer row in less */
     LONGEST_OF_SEVERAL = 128, /* and in a loop, where it is called each time */
-    LONGEST_IN_ORDER = 16     /* of one row there */
+    LONGEST_IN_ORDER = 10     /* of one row there */
 };
 
 /* ------------------------------------------------------------------ the op */
