@@ -128,6 +128,9 @@ Test(gemm, products_are_what_they_are_defined_as)
     for (size_t n = 2; n < 12; n++) { /* kept ones are turned */
         check_size(300, 300, n, &seed);
     }
+    for (size_t n = 3; n < 140; n += 17) { /* A as it lies, in blocks */
+        check_size(23, 600, n, &seed);
+    }
     for (size_t i = 0; i < N_SIZES; i++) {
         check_size(sizes[(size_t)rand_r(&seed) % N], sizes[(size_t)rand_r(&seed) % N], sizes[(size_t)rand_r(&seed) % N], &seed);
     }

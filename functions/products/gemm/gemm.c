@@ -43,6 +43,24 @@ static bool is_plain(const struct mdf_product *product)
            (double)product->m * (double)product->n * (double)product->k < MDF_PLAIN_PRODUCTS;
 }
 
+/* Some rows of a product of integers, whose sums have no order; false: they have no kernel of their own. */
+static bool multiply_integers(const struct plain_job *job, const struct mdf_gemm_range *range)
+{
+    struct mdf_product part = *job->product;
+    int64_t size = (int64_t)job->type->size_bytes, row = (int64_t)range->first_row;
+
+    if (mdf_dtype_is_real(part.dtype) || part.b_column != 1 || part.n == 1 || part.m <= 2 ||
+        range->last_column - range->first_column < part.n) {
+        return false;
+    }
+    part.m = range->last_row - range->first_row;
+    part.a = (const char *)part.a + row * part.a_row * size;
+    part.c = (char *)part.c + row * part.c_row * size;
+    part.start = part.start != NULL ? (const char *)part.start + row * size : NULL;
+    job->kernels->multiply_small(&part);
+    return true;
+}
+
 static void multiply_part(void *context, size_t first, size_t last)
 {
     const struct plain_job *job = context;
@@ -55,7 +73,9 @@ static void multiply_part(void *context, size_t first, size_t last)
         range.first_column = first * MDF_LINE_BYTES;
         range.last_column = last * MDF_LINE_BYTES < job->product->n ? last * MDF_LINE_BYTES : job->product->n;
     }
-    job->type->multiply_plain(job->kernels, job->product, &range);
+    if (!multiply_integers(job, &range)) {
+        job->type->multiply_plain(job->kernels, job->product, &range);
+    }
 }
 
 /* C turned is B turned times A turned. */
@@ -245,13 +265,12 @@ static void multiply_block(const struct packed_job *job, const struct mdf_produc
     }
 }
 
-/* Whether A, packed, would be read by few panels of B only: one block of B (plan_blocks), to which nothing is added. */
+/* Whether A, packed, would be read by few panels of B only: one block of columns of B (plan_blocks). */
 static bool is_narrow(const struct packed_job *job, const struct mdf_product *product)
 {
     size_t n_panel = 2 * job->kernels->lanes;
 
-    return job->kernels->multiply_narrow != NULL && product->n <= NARROW_PANELS * n_panel && product->k <= block_depth(product) &&
-           !product->add;
+    return job->kernels->multiply_narrow != NULL && product->n <= NARROW_PANELS * n_panel;
 }
 
 /* The rows [first_row, last_row) of A, as they lie, times one packed block of B. */
@@ -261,7 +280,7 @@ static void multiply_rows(const struct packed_job *job, const struct mdf_product
     int64_t size = (int64_t)job->type->size_bytes;
 
     if (is_narrow(job, product)) {
-        job->kernels->multiply_narrow(product, b, first_row, last_row < product->m ? last_row : product->m);
+        job->kernels->multiply_narrow(product, b, first_row, last_row < product->m ? last_row : product->m, first, depth);
         return;
     }
     for (size_t row = first_row; row < last_row && row < product->m; row++) {

@@ -23,9 +23,10 @@ struct mdf_gemm_kernels {
     /* y += alpha a B for one row of A, the elements of its rows adjacent; without fused operations */
     void (*add_rows)(size_t n, size_t k, const void *alpha, const void *a, int64_t a_column, const void *b, int64_t b_row,
                      void *y);
-    void (*multiply_small)(const struct mdf_product *product); /* NULL: there is none */
-    /* some rows of a product of one block of B, which is packed, and nothing else; NULL: there is none */
-    void (*multiply_narrow)(const struct mdf_product *product, const void *b_packed, size_t first_row, size_t last_row);
+    void (*multiply_small)(const struct mdf_product *product); /* the elements of B's rows adjacent; NULL: there is none */
+    /* some rows of what a block of `depth` rows of B, which is packed, adds to a product of a few columns; NULL: there is none */
+    void (*multiply_narrow)(const struct mdf_product *product, const void *b_packed, size_t first_row, size_t last_row,
+                            size_t first, size_t depth);
     void (*dot)(size_t n, const void *x, const void *y, void *result);
 };
 MDF_DECLARE_FUSED(struct mdf_gemm_kernels, mdf_gemm_kernels);

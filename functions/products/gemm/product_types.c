@@ -6,18 +6,24 @@
 #define KERNELS "functions/products/gemm/gemm_kernel.inc"
 #define WITHOUT_TILES
 #if defined(__x86_64__)
+#define MASK(low, high) (((1u << (high)) - 1) & ~((1u << (low)) - 1))
 #define TARGET __attribute__((target("avx512f,avx512dq")))
 #define NAME(x) x##_integer64_avx512
 #define ELEMENT uint64_t
 #define LANES 8
+#define LOAD_LANES(from, low, high) (VECTOR) _mm512_maskz_loadu_epi64((__mmask8)MASK(low, high), from)
+#define STORE_LANES(to, low, high, vector) _mm512_mask_storeu_epi64(to, (__mmask8)MASK(low, high), (__m512i)(vector))
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/products/fused_vector.inc"
 #define TARGET __attribute__((target("avx512f,avx512dq")))
 #define NAME(x) x##_integer32_avx512
 #define ELEMENT uint32_t
 #define LANES 16
+#define LOAD_LANES(from, low, high) (VECTOR) _mm512_maskz_loadu_epi32((__mmask16)MASK(low, high), from)
+#define STORE_LANES(to, low, high, vector) _mm512_mask_storeu_epi32(to, (__mmask16)MASK(low, high), (__m512i)(vector))
 #define MULTIPLY_ADD(element, vector, sums) (sums) + (element) * (vector)
 #include "functions/products/fused_vector.inc"
+#undef MASK
 #define TARGET __attribute__((target("avx2")))
 #define NAME(x) x##_integer64_avx2
 #define ELEMENT uint64_t
