@@ -184,7 +184,7 @@ static void check_planes(mdf_dtype dtype)
     do {
         for (size_t i = 0; i < 2; i++) {
             window.kernel[i] = kernel_pick(1, 8);
-            window.strides[i] = kernel_pick(1, 3 - (int64_t)i);
+            window.strides[i] = kernel_pick(1, kernel_pick(1, 6));
             window.dilations[i] = kernel_pick(1, kernel_pick(1, 2));
             window.pads[i] = kernel_pick(0, 9);
             window.pads[i + 2] = kernel_pick(0, 9);
@@ -198,7 +198,7 @@ static void check_planes(mdf_dtype dtype)
 static void check_square_planes(mdf_dtype dtype)
 {
     struct window window = {.rank = 2, .auto_pad = "NOTSET"};
-    int64_t kernel = 2 * kernel_pick(1, 3) + 1, stride = kernel_pick(1, kernel_pick(1, 2)),
+    int64_t kernel = 2 * kernel_pick(1, 3) + 1, stride = kernel_pick(1, kernel_pick(1, 5)),
             dilation = kernel_pick(1, kernel_pick(1, 4));
 
     do {
@@ -223,7 +223,7 @@ static void check_thin_kernels(mdf_dtype dtype)
     do {
         for (size_t i = 0; i < 2; i++) {
             window.kernel[i] = i == thin ? 1 : kernel_pick(1, 12);
-            window.strides[i] = kernel_pick(1, 3 - (int64_t)i);
+            window.strides[i] = kernel_pick(1, kernel_pick(1, 6));
             window.dilations[i] = kernel_pick(1, kernel_pick(1, 3));
             window.pads[i] = kernel_pick(0, 7);
             window.pads[i + 2] = kernel_pick(0, 7);

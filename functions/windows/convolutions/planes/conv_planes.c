@@ -21,11 +21,6 @@ struct job {
     size_t n_group, n_groups; /* planes of the result that are worked on at once; groups of a batch */
 };
 
-bool mdf_conv_planes_fit(const struct mdf_windows *windows)
-{
-    return windows->rank <= 2 && windows->axes[windows->rank - 1].stride <= 2;
-}
-
 static struct mdf_plane_geometry read_geometry(const struct mdf_windows *windows)
 {
     static const struct mdf_window_axis none = {1, 1, 1, 1, 1, 0, 0};
@@ -46,32 +41,31 @@ static struct mdf_plane_geometry read_geometry(const struct mdf_windows *windows
                                        .pad_columns = columns->pad_begin};
 }
 
-/* Whether there is a kernel for windows of this size, and one in which taps in rows of padding meet zeros. */
+bool mdf_conv_planes_fit(const struct mdf_windows *windows)
+{
+    struct mdf_plane_geometry geometry;
+
+    if (windows->rank > 2 || windows->axes[windows->rank - 1].stride > MDF_MOST_PHASES) {
+        return false;
+    }
+    geometry = read_geometry(windows);
+    return geometry.stride <= 2 || mdf_plane_is_copied(&geometry);
+}
+
+/* Whether there is a kernel for windows of this size. */
 static bool has_own_kernel(const struct mdf_plane_geometry *geometry)
 {
     int64_t size = geometry->kernel_rows, gap = geometry->dilation;
 
     return size == geometry->kernel_columns && geometry->row_stride == geometry->stride && geometry->row_dilation == gap &&
-           (size == 3 || size == 5 || (size == 7 && gap == 1)) && (gap == 1 || geometry->stride == 1);
-}
-
-static bool meets_zeros(const struct mdf_plane_geometry *geometry)
-{
-    return has_own_kernel(geometry) && geometry->dilation == 1 && geometry->kernel_rows < 7;
-}
-
-bool mdf_conv_planes_skip_rows(const struct mdf_windows *windows)
-{
-    struct mdf_plane_geometry geometry = read_geometry(windows);
-
-    return !meets_zeros(&geometry);
+           (size == 3 || size == 5 || (size == 7 && gap == 1)) && geometry->stride <= 2 && (gap == 1 || geometry->stride == 1);
 }
 
 /* Whether a kernel has one row, or one column that meets rows as they lie, and its row's copy has room. */
 static bool is_line(const struct mdf_plane_geometry *geometry)
 {
     if (geometry->kernel_rows == 1) {
-        return (geometry->kernel_columns - 1) <= MDF_MOST_LINE / geometry->dilation;
+        return geometry->stride <= 2 && (geometry->kernel_columns - 1) <= MDF_MOST_LINE / geometry->dilation;
     }
     return geometry->kernel_columns == 1 && geometry->stride == 1 && geometry->pad_columns == 0 &&
            geometry->columns == geometry->array_columns;
@@ -83,23 +77,42 @@ static bool fits_band(const struct mdf_plane_geometry *geometry)
     return geometry->rows >= MDF_MOST_SQUARE_ROWS && geometry->columns <= MDF_MOST_LINE / geometry->stride;
 }
 
+/* Whether windows are those of conv_others.inc. */
+static bool are_others(const struct mdf_plane_geometry *geometry)
+{
+    return has_own_kernel(geometry) ? geometry->kernel_rows == 7 && !fits_band(geometry) : !is_line(geometry);
+}
+
+/* Whether taps in rows of padding meet zeros. */
+static bool meets_zeros(const struct mdf_plane_geometry *geometry)
+{
+    return are_others(geometry) ? mdf_plane_is_copied(geometry)
+                                : has_own_kernel(geometry) && geometry->dilation == 1 && geometry->kernel_rows < 7;
+}
+
+bool mdf_conv_planes_skip_rows(const struct mdf_windows *windows)
+{
+    struct mdf_plane_geometry geometry = read_geometry(windows);
+
+    return !meets_zeros(&geometry);
+}
+
 static mdf_plane_function choose_function(mdf_dtype dtype, const struct mdf_plane_geometry *geometry)
 {
     size_t stride = (size_t)geometry->stride - 1;
 
+    if (are_others(geometry)) {
+        return MDF_FUSED_KERNELS(&mdf_plane_others, dtype)->of[0];
+    }
     if (!has_own_kernel(geometry)) {
-        return is_line(geometry) ? MDF_FUSED_KERNELS(&mdf_plane_lines, dtype)->of[stride]
-                                 : MDF_FUSED_KERNELS(&mdf_plane_others, dtype)->of[stride];
+        return MDF_FUSED_KERNELS(&mdf_plane_lines, dtype)->of[stride];
     }
     if (geometry->dilation > 1) {
         return MDF_FUSED_KERNELS(&mdf_plane_gaps, dtype)->of[geometry->kernel_rows == 5];
     }
-    if (geometry->kernel_rows < 7) {
-        return geometry->kernel_rows == 3 ? MDF_FUSED_KERNELS(&mdf_plane_threes, dtype)->of[stride]
-                                          : MDF_FUSED_KERNELS(&mdf_plane_fives, dtype)->of[stride];
-    }
-    return fits_band(geometry) ? MDF_FUSED_KERNELS(&mdf_plane_sevens, dtype)->of[stride]
-                               : MDF_FUSED_KERNELS(&mdf_plane_others, dtype)->of[stride];
+    return geometry->kernel_rows == 3   ? MDF_FUSED_KERNELS(&mdf_plane_threes, dtype)->of[stride]
+           : geometry->kernel_rows == 5 ? MDF_FUSED_KERNELS(&mdf_plane_fives, dtype)->of[stride]
+                                        : MDF_FUSED_KERNELS(&mdf_plane_sevens, dtype)->of[stride];
 }
 
 /* Whether planes are small enough to have a lane each: at most half of the lanes would hold windows of a row. */

@@ -41,11 +41,40 @@ MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_fives);
 MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_sevens);
 MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_gaps);
 MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_lines); /* with one row or column */
-MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_others);
+MDF_DECLARE_FUSED(struct mdf_plane_kernels, mdf_plane_others); /* one for any stride */
+
+/* Of kernels of any size: strides whose phases rows are copied by, and elements of the rows that are copied at once. */
+enum { MDF_MOST_PHASES = 4, MDF_MOST_IN_STRIP = 4096 };
+
+/* Elements of one phase of a row, as many as vectors meet: every stride-th one of the row with its zeros. */
+static inline int64_t mdf_plane_phase(const struct mdf_plane_geometry *geometry, int64_t lanes)
+{
+    int64_t met = (geometry->columns + lanes - 1) / lanes * lanes;
+
+    return (met + (geometry->kernel_columns - 1) * geometry->dilation / geometry->stride + lanes - 1) / lanes * lanes;
+}
+
+/* Whether so many rows of the array can be copied by phases. */
+static inline bool mdf_plane_strip_fits(const struct mdf_plane_geometry *geometry, int64_t lanes, int64_t n_rows)
+{
+    int64_t pad = geometry->pad_columns, length = mdf_plane_phase(geometry, lanes);
+
+    return geometry->stride <= MDF_MOST_PHASES && pad >= 0 && pad <= MDF_MOST_IN_STRIP && length <= MDF_MOST_IN_STRIP &&
+           n_rows <= MDF_MOST_IN_STRIP / (length * geometry->stride);
+}
+
+/* Whether those of one row of the result can, in any vectors: what lies above and below is then zeros, else it is left out. */
+static inline bool mdf_plane_is_copied(const struct mdf_plane_geometry *geometry)
+{
+    enum { MOST_LANES = 16 };
+
+    return geometry->row_dilation <= MDF_MOST_IN_STRIP && geometry->row_stride <= MDF_MOST_IN_STRIP &&
+           mdf_plane_strip_fits(geometry, MOST_LANES, geometry->kernel_rows);
+}
 
 /* As many planes at once as a vector has lanes, one behind the other as weights, starts and results are; elements of one that
  * there is room for, with zeros around its rows, of a kernel, and of a result. */
-enum { MDF_SMALL_PLANE = 320, MDF_SMALL_KERNEL = 64, MDF_SMALL_RESULT = 128 };
+enum { MDF_SMALL_PLANE = 448, MDF_SMALL_KERNEL = 64, MDF_SMALL_RESULT = 128 };
 struct mdf_small_planes {
     int64_t lanes;
     void (*convolve)(const struct mdf_plane_geometry *geometry, bool skips, const void *x, const void *weights,
