@@ -22,6 +22,7 @@ struct pass {
 /* Rough times of one tap, and of one element that is moved, to judge what is worth a thread. */
 static const double tap_ns = 0.3, move_ns = 0.2;
 
+enum { ROWS_AT_ONCE = 4 };
 #define TEMPLATE "functions/image/resize_taps.inc"
 #include "functions/kernel/of_reals.inc"
 

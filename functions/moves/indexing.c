@@ -465,40 +465,46 @@ void mdf_elements_copy(struct mdf_call *call, mdf_dtype dtype, void *target, con
     }
 }
 
-/* Blocks of some bytes, in whole words: a call for each would take longer than to copy it. */
-static void gather_short_blocks(char *target, const char *source, const size_t *offsets, size_t n, size_t n_words, size_t size)
-{
-    for (size_t i = 0; i < n; i++, target += n_words * sizeof(mdf_word128)) {
-        const char *from = source + offsets[i] * size;
-
-        for (size_t word = 0; word < n_words; word++) {
-            memcpy(target + word * sizeof(mdf_word128), from + word * sizeof(mdf_word128), sizeof(mdf_word128));
-        }
+/* Blocks of some bytes, in words of which the last one may lie over the one before: a call for each would take longer than to
+ * copy it. */
+#define GATHER(word)                                                                                                          \
+    static void gather_##word(char *target, const char *source, const size_t *offsets, size_t n, size_t n_bytes, size_t size) \
+    {                                                                                                                         \
+        size_t last = n_bytes - sizeof(mdf_##word);                                                                           \
+                                                                                                                              \
+        for (size_t i = 0; i < n; i++, target += n_bytes) {                                                                   \
+            const char *from = source + offsets[i] * size;                                                                    \
+                                                                                                                              \
+            for (size_t at = 0; at < last; at += sizeof(mdf_##word)) {                                                        \
+                memcpy(target + at, from + at, sizeof(mdf_##word));                                                           \
+            }                                                                                                                 \
+            memcpy(target + last, from + last, sizeof(mdf_##word));                                                           \
+        }                                                                                                                     \
     }
-}
+GATHER(word8)
+GATHER(word16)
+GATHER(word32)
+GATHER(word64)
+GATHER(word128)
+#undef GATHER
 
 static void gather_blocks(struct mdf_call *call, mdf_dtype dtype, void *target, const void *source, const size_t *offsets,
                           size_t n, size_t n_block)
 {
     enum { MOST_SHORT_BYTES = 128 };
-    size_t n_bytes = n_block <= MOST_SHORT_BYTES ? n_block * mdf_dtype_size(dtype) : SIZE_MAX;
-    bool single = n_block == 1 && dtype != MDF_DTYPE_STRING;
+    size_t size = mdf_dtype_size(dtype), n_bytes = n_block <= MOST_SHORT_BYTES ? n_block * size : SIZE_MAX;
 
-    if (single && mdf_dtype_size(dtype) == 4) {
-        for (size_t i = 0; i < n; i++) {
-            ((mdf_word32 *)target)[i] = ((const mdf_word32 *)source)[offsets[i]];
-        }
-    } else if (single && mdf_dtype_size(dtype) == 8) {
-        for (size_t i = 0; i < n; i++) {
-            ((mdf_word64 *)target)[i] = ((const mdf_word64 *)source)[offsets[i]];
-        }
-    } else if (dtype != MDF_DTYPE_STRING && n_bytes % sizeof(mdf_word128) == 0 && n_bytes <= MOST_SHORT_BYTES) {
-        gather_short_blocks(target, source, offsets, n, n_bytes / sizeof(mdf_word128), mdf_dtype_size(dtype));
-    } else {
+    if (dtype == MDF_DTYPE_STRING || n_bytes > MOST_SHORT_BYTES) {
         for (size_t i = 0; n_block > 0 && i < n; i++) {
             mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, target, i * n_block),
                               mdf_element_at(dtype, source, offsets[i]), n_block);
         }
+    } else if (n_bytes >= 4) {
+        (n_bytes >= 16  ? gather_word128
+         : n_bytes >= 8 ? gather_word64
+                        : gather_word32)(target, source, offsets, n, n_bytes, size);
+    } else if (n_bytes > 0) {
+        (n_bytes >= 2 ? gather_word16 : gather_word8)(target, source, offsets, n, n_bytes, size);
     }
 }
 

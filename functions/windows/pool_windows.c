@@ -3,7 +3,7 @@
 
 #include "mdf_c/base/sizes.h"
 
-enum { CACHED_ELEMENTS = 4096 };
+enum { CACHED_ELEMENTS = 16384 };
 
 /* Elements from the first to the last tap of a window along the last axis. */
 static int64_t window_span(const struct mdf_taps *taps)

@@ -385,9 +385,9 @@ enum { PAIR = 32 }; /* more than there are types */
 #define TARGET __attribute__((target("avx2")))
 #define NAME(x) x##_avx2
 #include "mdf_c/tensor/dtype_pairs.inc"
-#define WITH_VECTORS(name) (mdf_has_avx2() ? name##_avx2 : name##_plain)
-#else
-#define WITH_VECTORS(name) name##_plain
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
+#define NAME(x) x##_avx512
+#include "mdf_c/tensor/dtype_pairs.inc"
 #endif
 
 /* The type of the same size whose numbers have no sign; of another type than integers itself. */
@@ -414,7 +414,7 @@ static bool convert_to_float16(uint16_t *target, mdf_dtype source_dtype, const c
 
     for (size_t first = 0, n_block; first < n; first += n_block) {
         n_block = n - first < BLOCK ? n - first : BLOCK;
-        if (!WITH_VECTORS(convert_singly)(singles, source_dtype, source + first * mdf_dtype_size(source_dtype), n_block)) {
+        if (!MDF_WIDEST(convert_singly)(singles, source_dtype, source + first * mdf_dtype_size(source_dtype), n_block)) {
             return false;
         }
         float16_from_floats(target + first, singles, n_block);
@@ -440,9 +440,9 @@ static bool convert_directly(mdf_dtype target_dtype, void *target, mdf_dtype sou
     if (target_dtype == MDF_DTYPE_FLOAT16) {
         return convert_to_float16(target, source_dtype, source, n);
     }
-    return WITH_VECTORS(convert_pair)(target_dtype, target, source_dtype, source, n) ||
-           WITH_VECTORS(convert_whole)(without_sign(target_dtype), target,
-                                       source_dtype == MDF_DTYPE_UINT64 ? MDF_DTYPE_INT64 : source_dtype, source, n);
+    return MDF_WIDEST(convert_pair)(target_dtype, target, source_dtype, source, n) ||
+           MDF_WIDEST(convert_whole)(without_sign(target_dtype), target,
+                                     source_dtype == MDF_DTYPE_UINT64 ? MDF_DTYPE_INT64 : source_dtype, source, n);
 }
 
 bool mdf_convert_elements(mdf_dtype target_dtype, void *target, mdf_dtype source_dtype, const void *source, size_t n,
