@@ -381,6 +381,25 @@ static void expect_one_form(const char *path)
     engine_end(&engine);
 }
 
+/* Sequences that change at positions which are computed are rows that move; what is no position is the kernel's error. */
+Test(explain, positions_in_sequences)
+{
+    expect_one_form("tests/data/compile/sequence_positions.yaml");
+}
+
+/* What an array is cut by is what is in the way, not its parts. */
+Test(explain, cuts_that_are_not_known)
+{
+    const char *text =
+        explain("{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"input_ports\": {\"k\": {\"type\": \"int64\", "
+                "\"shape\": [], \"default_value\": 2}}, \"parameters\": {\"s\": {\"function\": "
+                "\"onnx::SplitToSequence\", \"args\": {\"input\": \"numpy.array([1.0, k, 2.0, 3.0])\", \"split\": \"k\"}}}, "
+                "\"output_ports\": {\"s\": {\"value\": \"s\"}}}}}}}}",
+                NULL, NULL, 3);
+
+    cr_expect(strstr(text, "at a place that is not known before") != NULL, "%s", text);
+}
+
 /* What may not be there: made by branches, a state of a loop, given from node to node and shown; elements and rows of tables at
  * several indices that are not known before. */
 Test(explain, optionals_and_subscripts)

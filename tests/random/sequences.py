@@ -81,9 +81,9 @@ def _change(g, s):
     """What comes of a sequence: with another item, or one less."""
     rng = g.rng
     if rng.random() < 0.3 and (s.n is None or s.n > 1):
-        at = [] if rng.random() < 0.5 else [g.constant("int64", [], [rng.choice([0, 0, -1, 1])])]
+        at = [] if rng.random() < 0.4 else [_position(g, s)]
         return _call(g, "SequenceErase", [s] + at, s.element, s.item, s.n and s.n - 1)
-    at = [] if rng.random() < 0.7 else [g.constant("int64", [], [rng.choice([0, 0, 1, -1])])]
+    at = [] if rng.random() < 0.6 else [_position(g, s)]
     return _call(g, "SequenceInsert", [s, _array(g, _other(s.item, rng))] + at, s.element, s.item, s.n and s.n + 1)
 
 
@@ -134,8 +134,9 @@ def _loop(g, sequences):
     nests._fill(body, rng.choice([0, 1, 2, 3]))
     for kind, s in zip(keeps, inside):
         if kind == "queue":
-            first = _call(body, "SequenceErase", [s] + [body.constant("int64", [], [0])], s.element, s.item, s.n and s.n - 1)
-            s = _call(body, "SequenceInsert", [first, _array(body, s.item)], s.element, s.item, s.n)
+            first = _call(body, "SequenceErase", [s, body.constant("int64", [], [0]) if rng.random() < 0.5 else _position(body, s)], s.element, s.item, s.n and s.n - 1)
+            last = [] if rng.random() < 0.6 or first.n == 0 else [_position(body, first)]
+            s = _call(body, "SequenceInsert", [first, _array(body, s.item)] + last, s.element, s.item, s.n)
         elif kind == "grow":
             s = _call(body, "SequenceInsert", [s, _array(body, s.item)], s.element, s.item, None)
             if rng.random() < 0.3:

@@ -6,7 +6,9 @@
 #include "mdf_c/lower/loops/lower_loops.h"
 
 #include "functions/elements/element.h"
+#include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/terms.h"
+#include "mdf_c/lower/trial.h"
 #include "mdf_c/tensor/rows.h"
 
 #include <string.h>
@@ -182,16 +184,6 @@ struct sequence_call {
     size_t n_items;
 };
 
-static mdf_lowered_id refuse(const struct sequence_call *call)
-{
-    if (call->rows == MDF_LOWERED_NONE) {
-        lowering_fail(call->lowering, MDF_REFUSED_CHANGING_LIST);
-    } else {
-        lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(call->lowering, call->rows), NULL);
-    }
-    return MDF_LOWERED_NONE;
-}
-
 /* Whether a call takes an array of that type: what has never run, in a branch or a loop without runs, nobody has asked. */
 static bool takes_type(const struct sequence_call *call, size_t i, mdf_lowered_id id)
 {
@@ -207,6 +199,10 @@ static mdf_lowered_id read_input(const struct sequence_call *call, size_t i, boo
     mdf_operand operand = i < call->source->n_inputs ? call->source->inputs[i] : MDF_NO_OPERAND;
     mdf_lowered_id id = operand == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_operand(call->lowering, call->scope, operand);
 
+    if (id != MDF_LOWERED_NONE && call->source->signature != NULL && call->source->signature->inputs[i].sequences == 0 &&
+        lowering_example(call->lowering, id)->kind == MDF_KIND_LIST) {
+        id = lowering_make_array(call->lowering, id, false);
+    }
     if (id != MDF_LOWERED_NONE && !takes_type(call, i, id)) {
         lowering_fail(call->lowering, MDF_REFUSED_WRONG_INPUTS);
         id = MDF_LOWERED_NONE;
@@ -223,6 +219,29 @@ static bool has_input(const struct sequence_call *call, size_t input)
 
     read_input(call, input, &is_given);
     return is_given;
+}
+
+/* Whether a position is given that is not known before. */
+static bool is_computed(const struct sequence_call *call, size_t i)
+{
+    bool is_given;
+    mdf_lowered_id id = read_input(call, i, &is_given);
+
+    return id != MDF_LOWERED_NONE && !lowering_is_constant(call->lowering, id);
+}
+
+static mdf_lowered_id refuse(const struct sequence_call *call)
+{
+    struct lowering *lowering = call->lowering;
+
+    if (is_computed(call, call->source->operator->form == MDF_FORM_SEQUENCE_INSERT ? 2 : 1)) {
+        lowering_fail(lowering, MDF_REFUSED_UNKNOWN_PLACE);
+    } else if (call->rows == MDF_LOWERED_NONE) {
+        lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+    } else {
+        lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, call->rows), NULL);
+    }
+    return MDF_LOWERED_NONE;
 }
 
 /* How many items there are, where that is known; 0: it is not. */
@@ -307,6 +326,102 @@ static mdf_lowered_id *make_items(const struct sequence_call *call, size_t n)
     return items;
 }
 
+/* Input `i` as a number, also where that is an array of one; NONE: it is none. */
+static mdf_lowered_id read_number(const struct sequence_call *call, size_t i)
+{
+    bool is_given;
+    mdf_lowered_id id = read_input(call, i, &is_given);
+    const struct mdf_value *number = id == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, id);
+    struct mdf_value scalar = {0};
+
+    if (number == NULL || number->kind != MDF_KIND_TENSOR || number->length != 1 ||
+        (number->dtype != MDF_DTYPE_INT64 && number->dtype != MDF_DTYPE_INT32)) {
+        return MDF_LOWERED_NONE;
+    }
+    mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
+                            NULL, number->data);
+    return number->rank == 0                          ? id
+           : lowering_is_constant(call->lowering, id) ? lowering_add_constant(call->lowering, &scalar, false)
+                                                      : lowering_convert(call->lowering, id, &scalar);
+}
+
+/* A position among n items that is not known before, counted from the first, and less than `end`: any other bails out. */
+static mdf_lowered_id compute_position(const struct sequence_call *call, size_t input, int64_t n, int64_t end)
+{
+    struct lowering *lowering = call->lowering;
+    mdf_lowered_id given = read_number(call, input), is_before, is_behind;
+    struct lowering_range range = {INT64_MIN, INT64_MAX};
+
+    given = given == MDF_LOWERED_NONE ? given : lowering_cast(lowering, given, MDF_DTYPE_INT64);
+    if (given == MDF_LOWERED_NONE || (lowering_find_range(lowering, given, &range) && range.low >= 0 && range.high < end)) {
+        return given;
+    }
+    is_before = mdf_term_compute(lowering, MDF_LOWERED_LESS, false, given, mdf_term_whole(lowering, -n));
+    is_behind = mdf_term_compute(lowering, MDF_LOWERED_GREATER_EQUAL, false, given, mdf_term_whole(lowering, end));
+    return !lowering_bail_out_if(lowering, mdf_term_or(lowering, is_before, is_behind))
+               ? MDF_LOWERED_NONE
+               : mdf_term_choose(lowering,
+                                 mdf_term_compute(lowering, MDF_LOWERED_LESS, false, given, mdf_term_whole(lowering, 0)),
+                                 mdf_term_compute(lowering, MDF_LOWERED_ADD, false, given, mdf_term_whole(lowering, n)), given);
+}
+
+/* Which row each of n is, where from a position on they are those one further: `row + (position <= row)`, or `-`. */
+static mdf_lowered_id find_moved(const struct sequence_call *call, mdf_lowered_id position, size_t n,
+                                 const struct mdf_element *by)
+{
+    struct nest_draft *draft = draft_new(call->lowering);
+    const struct mdf_nest_view view = {.id = position, .at = MDF_NEST_NONE};
+    const int64_t stride = 1;
+    uint8_t axis, in[2], row;
+
+    if (draft == NULL) {
+        return MDF_LOWERED_NONE;
+    }
+    axis = draft_axis(draft, (int64_t)n);
+    in[0] = draft_load_elements(call->lowering, draft, &view, 0, NULL, NULL);
+    in[1] = row = draft_count(call->lowering, draft, MDF_DTYPE_INT64, n, axis);
+    in[1] = draft_cast(draft, draft_apply(call->lowering, draft, MDF_ELEMENT(less_or_equal), in), MDF_DTYPE_INT64);
+    in[0] = row;
+    return lowering_add_computed_nest(call->lowering, draft, draft_apply(call->lowering, draft, by, in), n, 1, &axis, &stride);
+}
+
+/* The rows from a position on moved back by one, and an item there, of their form. */
+static mdf_lowered_id insert_at(const struct sequence_call *call, mdf_lowered_id item, mdf_lowered_id position, int64_t n)
+{
+    struct lowering *lowering = call->lowering;
+    struct mdf_lowered_put *put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *put);
+    mdf_lowered_id from =
+        position == MDF_LOWERED_NONE ? position : find_moved(call, position, (size_t)n + 1, MDF_ELEMENT(subtract));
+    struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .n_in = 3, .in = {from, item, position}};
+
+    if (put == NULL) {
+        lowering_out_of_memory(lowering);
+        return MDF_LOWERED_NONE;
+    }
+    op.in[0] = from == MDF_LOWERED_NONE ? from : lowering_item_at(lowering, call->rows, from); /* in front of row 0 the last */
+    if (op.in[0] == MDF_LOWERED_NONE) {
+        return op.in[0];
+    }
+    *put =
+        (struct mdf_lowered_put){.n_indices = 1, .steps = {(int64_t)lowering_example(lowering, item)->length}, .limits = {n + 1}};
+    op.of.put = put;
+    op.dtype = lowering_example(lowering, op.in[0])->dtype;
+    return lowering_add_element_op(lowering, op, lowering_example(lowering, op.in[0]));
+}
+
+static mdf_lowered_id erase_at(const struct sequence_call *call, mdf_lowered_id position, int64_t n)
+{
+    mdf_lowered_id from;
+
+    if (position != MDF_LOWERED_NONE && n == 2) { /* an array of one number would be no scalar */
+        from = mdf_term_compute(call->lowering, MDF_LOWERED_SUBTRACT, false, mdf_term_whole(call->lowering, 1), position);
+        from = from == MDF_LOWERED_NONE ? from : lowering_item_at(call->lowering, call->rows, from);
+        return from == MDF_LOWERED_NONE ? from : make_row(call, from);
+    }
+    from = position == MDF_LOWERED_NONE ? position : find_moved(call, position, (size_t)n - 1, MDF_ELEMENT(add));
+    return from == MDF_LOWERED_NONE ? from : lowering_item_at(call->lowering, call->rows, from);
+}
+
 /* SequenceConstruct. */
 static mdf_lowered_id construct(struct sequence_call *call)
 {
@@ -377,6 +492,9 @@ static mdf_lowered_id insert(const struct sequence_call *call)
     if (call->lowering->facts[call->rows].growth != NULL && !has_input(call, 2)) {
         return lowering_add_sequence(call->lowering, lowering_append_row(call->lowering, call->rows, row));
     }
+    if (n > 0 && is_computed(call, 2)) {
+        return lowering_add_sequence(call->lowering, insert_at(call, item, compute_position(call, 2, n, n + 1), n));
+    }
     if (n == 0 || !read_position(call, 2, n, n, &position)) {
         return refuse(call);
     }
@@ -405,6 +523,9 @@ static mdf_lowered_id erase(const struct sequence_call *call)
     int64_t n = (int64_t)count_rows(call), position;
     mdf_lowered_id parts[2];
 
+    if (n > 1 && is_computed(call, 1)) {
+        return lowering_add_sequence(call->lowering, erase_at(call, compute_position(call, 1, n, n), n));
+    }
     if (n < 2 || !read_position(call, 1, n, -1, &position) || position == n) {
         return refuse(call);
     }
@@ -416,21 +537,9 @@ static mdf_lowered_id erase(const struct sequence_call *call)
 /* SequenceAt: an index past the end bails out, or is an error of the kernel. */
 static mdf_lowered_id take_item(const struct sequence_call *call)
 {
-    bool is_given;
-    mdf_lowered_id index = read_input(call, 1, &is_given);
-    const struct mdf_value *number = index == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, index);
-    struct mdf_value scalar = {0};
+    mdf_lowered_id index = read_number(call, 1);
 
-    if (number == NULL || number->kind != MDF_KIND_TENSOR || number->length != 1 ||
-        (number->dtype != MDF_DTYPE_INT64 && number->dtype != MDF_DTYPE_INT32)) {
-        return refuse(call);
-    }
-    mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
-                            NULL, number->data);
-    index = number->rank == 0                             ? index
-            : lowering_is_constant(call->lowering, index) ? lowering_add_constant(call->lowering, &scalar, false)
-                                                          : lowering_convert(call->lowering, index, &scalar);
-    return index == MDF_LOWERED_NONE ? index : lowering_item_at(call->lowering, call->rows, index);
+    return index == MDF_LOWERED_NONE ? refuse(call) : lowering_item_at(call->lowering, call->rows, index);
 }
 
 /* The rows that a state begins with, one for each run before this one, and one that has been put behind them. */
@@ -510,6 +619,20 @@ static mdf_lowered_id split_items(const struct sequence_call *call, mdf_lowered_
     return moved == MDF_LOWERED_NONE || first != size ? refuse(call) : lowering_add_items(call->lowering, items, n);
 }
 
+/* Whether parts of a value can be rows; else it is refused. */
+static bool may_be_split(struct lowering *lowering, mdf_lowered_id whole)
+{
+    const struct mdf_value *value = lowering_example(lowering, whole);
+
+    if (value->kind != MDF_KIND_TENSOR || value->dtype == MDF_DTYPE_STRING || value->length == 0) {
+        return lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, value, NULL);
+    }
+    return lowering->facts[whole].is_open          ? lowering_fail(lowering, MDF_REFUSED_GROWN)
+           : value->rank + 1 >= MDF_INLINE_RANK    ? lowering_fail(lowering, MDF_REFUSED_MANY_AXES)
+           : value->strength != MDF_STRENGTH_TYPED ? lowering_fail_about(lowering, MDF_REFUSED_NO_FIT, value, NULL)
+                                                   : true;
+}
+
 static mdf_lowered_id split(const struct sequence_call *call)
 {
     struct lowering *lowering = call->lowering;
@@ -520,10 +643,9 @@ static mdf_lowered_id split(const struct sequence_call *call)
     int64_t shape[MDF_INLINE_RANK + 2], size, part;
     size_t axis, d, rank = 0;
 
-    if (value == NULL || value->kind != MDF_KIND_TENSOR || value->dtype == MDF_DTYPE_STRING || value->length == 0 ||
-        value->strength != MDF_STRENGTH_TYPED || lowering->facts[whole].is_open || value->rank + 1 >= MDF_INLINE_RANK ||
+    if (whole == MDF_LOWERED_NONE || !may_be_split(lowering, whole) ||
         (axis = lowering_axis(call->source, value->rank, 0)) >= value->rank) {
-        lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+        lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
         return MDF_LOWERED_NONE;
     }
     size = mdf_value_shape(value)[axis];
