@@ -5,7 +5,11 @@
  */
 #include "functions/kernel/derivatives.h"
 #include "functions/elements/element_helpers.h"
+#include "functions/kernel/routine.h"
 #include "functions/python/python_operations.h"
+
+#include "functions/kernel/number_routine.inc"
+#include "functions/python/math_integers_routine.inc"
 
 /* ------------------------------------------------------------------ whole parts */
 
@@ -41,29 +45,16 @@ static bool run_trunc(struct mdf_call *call)
 
 /* ------------------------------------------------------------------ products */
 
-/* A whole product that may pass 64 bits. */
-struct product {
-    uint64_t exact;
-    double rounded;
-    bool passed;
-};
-
-static void multiply(struct product *product, uint64_t factor)
+static bool yield_exact(struct mdf_call *call, uint64_t exact)
 {
-    product->rounded *= (double)factor;
-    product->passed =
-        product->passed || __builtin_mul_overflow(product->exact, factor, &product->exact) || product->exact > INT64_MAX;
+    return mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)exact);
 }
 
-static bool yield_product(struct mdf_call *call, const struct product *product)
+/* What passes 64 bits. */
+static bool yield_rounded(struct mdf_call *call, double rounded)
 {
-    if (!product->passed) {
-        return mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)product->exact);
-    }
-    if (isinf(product->rounded)) {
-        return mdf_call_error(call, MDF_VALUE, "the result is too large");
-    }
-    return mdf_python_make_whole(call, mdf_call_target(call, 0), product->rounded);
+    return isinf(rounded) ? mdf_call_error(call, MDF_VALUE, "the result is too large")
+                          : mdf_python_make_whole(call, mdf_call_target(call, 0), rounded);
 }
 
 /* Reads input `i` as a whole number that is not negative. */
@@ -75,73 +66,66 @@ static bool read_count(struct mdf_call *call, size_t i, int64_t *count)
     return *count >= 0 || mdf_call_error(call, MDF_VALUE, "%lld is negative", (long long)*count);
 }
 
-/* n (n - 1) ... of k factors. Stops where float64 has overflowed. */
-static struct product falling_product(int64_t n, int64_t k)
+/* n (n - 1) ... of k factors, until float64 has overflowed where it passes 64 bits. */
+static bool yield_falling_product(struct mdf_call *call, int64_t n, int64_t k)
 {
-    struct product product = {1, 1, false};
+    uint64_t exact;
+    double rounded = 1;
     int64_t i;
 
-    for (i = 0; i < k && !isinf(product.rounded); i++) {
-        multiply(&product, (uint64_t)(n - i));
+    if (mdf_falling_product(n, k, &exact)) {
+        return yield_exact(call, exact);
     }
-    return product;
+    for (i = 0; i < k && !isinf(rounded); i++) {
+        rounded *= (double)(n - i);
+    }
+    return yield_rounded(call, rounded);
 }
 
 static bool run_factorial(struct mdf_call *call)
 {
-    struct product product;
     int64_t n;
 
-    if (!read_count(call, 0, &n)) {
-        return false;
-    }
-    product = falling_product(n, n > 200 ? 200 : n);
-    return yield_product(call, &product);
+    return read_count(call, 0, &n) && yield_falling_product(call, n, n);
 }
 
 /* "n k=". */
 static bool run_perm(struct mdf_call *call)
 {
-    struct product product = {0, 0, false};
     int64_t n, k;
 
     if (!read_count(call, 0, &n)) {
         return false;
     }
     k = n;
-    if (mdf_python_given(call, 1) != NULL && !read_count(call, 1, &k)) {
-        return false;
-    }
-    if (k <= n) {
-        product = falling_product(n, k);
-    }
-    return yield_product(call, &product);
+    return (mdf_python_given(call, 1) == NULL || read_count(call, 1, &k)) && yield_falling_product(call, n, k);
 }
 
-/* n over k: each partial product is itself a whole number, so that the division is exact while it fits. */
+/* n over k. */
 static bool run_comb(struct mdf_call *call)
 {
-    struct product product = {1, 1, false};
+    uint64_t exact;
+    double rounded = 1;
     int64_t n, k, i;
 
     if (!read_count(call, 0, &n) || !read_count(call, 1, &k)) {
         return false;
     }
-    if (k > n) {
-        return mdf_python_make_int(call, mdf_call_target(call, 0), 0);
+    if (mdf_combinations(n, k, &exact)) {
+        return yield_exact(call, exact);
     }
     k = k > n - k ? n - k : k;
-    for (i = 1; i <= k && !isinf(product.rounded); i++) {
-        uint64_t factor = (uint64_t)(n - k + i), common = mdf_common_divisor(product.exact, (uint64_t)i);
-
-        product.rounded = product.rounded * (double)factor / (double)i;
-        if (!product.passed) {
-            product.exact /= common;
-            product.passed = __builtin_mul_overflow(product.exact, factor / ((uint64_t)i / common), &product.exact) ||
-                             product.exact > INT64_MAX;
-        }
+    for (i = 1; i <= k && !isinf(rounded); i++) {
+        rounded = rounded * (double)(n - k + i) / (double)i;
     }
-    return yield_product(call, &product);
+    return yield_rounded(call, rounded);
+}
+
+static bool run_isqrt(struct mdf_call *call)
+{
+    int64_t n;
+
+    return read_count(call, 0, &n) && yield_exact(call, (uint64_t)mdf_whole_root(n));
 }
 
 /* ------------------------------------------------------------------ divisors */
@@ -160,43 +144,76 @@ static bool run_gcd(struct mdf_call *call)
         divisor = mdf_common_divisor(divisor, mdf_magnitude(integer));
     }
     return divisor > INT64_MAX ? mdf_python_make_whole(call, mdf_call_target(call, 0), (double)divisor)
-                               : mdf_python_make_int(call, mdf_call_target(call, 0), (int64_t)divisor);
+                               : yield_exact(call, divisor);
 }
 
 static bool run_lcm(struct mdf_call *call)
 {
-    struct product multiple = {1, 1, false};
+    uint64_t multiple = 1;
+    double rounded = 1;
+    bool fits = true, is_zero = false;
     int64_t integer;
-    bool zero = false;
     size_t i;
 
     for (i = 0; i < call->n_inputs; i++) {
+        uint64_t factor;
+
         if (!mdf_call_integer(call, i, &integer)) {
             return false;
         }
-        zero = zero || integer == 0;
-        if (!zero) {
-            multiply(&multiple,
-                     mdf_magnitude(integer) / (multiple.passed ? 1 : mdf_common_divisor(multiple.exact, mdf_magnitude(integer))));
+        is_zero = is_zero || integer == 0;
+        if (!is_zero) {
+            factor = mdf_magnitude(integer) / (fits ? mdf_common_divisor(multiple, mdf_magnitude(integer)) : 1);
+            rounded *= (double)factor;
+            fits = fits && mdf_multiply_count(&multiple, factor);
         }
     }
-    return zero ? mdf_python_make_int(call, mdf_call_target(call, 0), 0) : yield_product(call, &multiple);
+    return is_zero || fits ? yield_exact(call, is_zero ? 0 : multiple) : yield_rounded(call, rounded);
 }
 
-static bool run_isqrt(struct mdf_call *call)
-{
-    int64_t n, root;
+/* ------------------------------------------------------------------ functions of C */
 
-    if (!read_count(call, 0, &n)) {
+/* One that reads numbers by their types; a result past 64 bits is none of int64. */
+static bool plan_integers(struct mdf_call *call, const char *function, struct mdf_routine_plan *plan)
+{
+    if (call->outputs[0]->dtype != MDF_DTYPE_INT64 || !mdf_routine_room(plan, 1 + call->n_inputs, 0)) {
         return false;
     }
-    root = (int64_t)sqrt((double)n);
-    for (; root > 0 && root > n / root; root--) {
+    plan->function = function;
+    plan->dtype = MDF_DTYPE_NONE;
+    plan->whole[0] = (int64_t)call->n_inputs;
+    for (size_t i = 0; i < call->n_inputs; i++) {
+        const struct mdf_value *input = mdf_python_given(call, i);
+
+        if (input != NULL && (mdf_dtype_is_real((mdf_dtype)input->dtype) || input->dtype == MDF_DTYPE_UINT64 ||
+                              !mdf_routine_kind(input, MDF_DTYPE_FLOAT64, &plan->whole[1 + i]))) {
+            return false;
+        }
     }
-    for (; root + 1 <= n / (root + 1); root++) {
-    }
-    return mdf_python_make_int(call, mdf_call_target(call, 0), root);
+    return true;
 }
+
+/* The plan of a function, and what lowered loops call. */
+#define INTEGERS(name)                                                            \
+    static bool plan_##name(struct mdf_call *call, struct mdf_routine_plan *plan) \
+    {                                                                             \
+        return plan_integers(call, "math_" #name, plan);                          \
+    }                                                                             \
+    static mdf_routine_function find_##name(const struct mdf_routine_plan *plan)  \
+    {                                                                             \
+        (void)plan;                                                               \
+        return mdf_math_##name;                                                   \
+    }
+
+INTEGERS(comb)
+INTEGERS(factorial)
+INTEGERS(gcd)
+INTEGERS(isqrt)
+INTEGERS(lcm)
+INTEGERS(perm)
+
+#define OF_INTEGERS(name) \
+    (&(const struct mdf_routine){plan_##name, .function = find_##name, .why = "a number is negative, or a result past 64 bits"})
 
 /* ------------------------------------------------------------------ prod */
 
@@ -231,13 +248,13 @@ static bool run_prod(struct mdf_call *call)
 const struct mdf_operator mdf_operators_python_math_integers[] = {
     MDF_FUNCTION("math.ceil", run_ceil, 0, "x", .form = MDF_FORM_CEILING, .derivatives = mdf_derivatives_flat,
                  .called = " ceiling "),
-    MDF_FUNCTION("math.comb", run_comb, 0, "n k", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("math.factorial", run_factorial, 0, "x", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.comb", run_comb, 0, "n k", .routine = OF_INTEGERS(comb), .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.factorial", run_factorial, 0, "x", .routine = OF_INTEGERS(factorial), .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.floor", run_floor, 0, "x", .form = MDF_FORM_FLOOR, .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("math.gcd", run_gcd, 0, "*integers", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("math.isqrt", run_isqrt, 0, "n", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("math.lcm", run_lcm, 0, "*integers", .derivatives = mdf_derivatives_flat),
-    MDF_FUNCTION("math.perm", run_perm, 0, "n k=", .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.gcd", run_gcd, 0, "*integers", .routine = OF_INTEGERS(gcd), .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.isqrt", run_isqrt, 0, "n", .routine = OF_INTEGERS(isqrt), .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.lcm", run_lcm, 0, "*integers", .routine = OF_INTEGERS(lcm), .derivatives = mdf_derivatives_flat),
+    MDF_FUNCTION("math.perm", run_perm, 0, "n k=", .routine = OF_INTEGERS(perm), .derivatives = mdf_derivatives_flat),
     MDF_FUNCTION("math.prod", run_prod, 0, "iterable start=",
                  .derivatives = MDF_DERIVATIVES({0, "dy * (1 if x1 is None else x1) * gradient.others(numpy.asarray(x0))"},
                                                 {1, "dy * numpy.prod(numpy.asarray(x0))"}),

@@ -308,6 +308,10 @@ Test(dumps, routines_in_loops)
         {"tests/data/compile/routines_in_loops.yaml",
          {"routine CumSum(", "routine ScatterElements(", "routine ScatterND(", "routine DFT(", "routine STFT("},
          true}, /* OneHot, ArgMax and ArgMin are nests */
+        {"tests/data/compile/math_integers.yaml",
+         {"routine math.gcd(", "routine math.lcm(", "routine math.comb(", "routine math.perm(", "routine math.factorial(",
+          "routine math.isqrt("},
+         false},
         {"tests/data/compile/scattered.yaml", {"int64[8] = routine ScatterElements("}, false},
         {"tests/data/dumps/nearest.yaml", {"routine ScatterND("}, false},
         {"tests/data/compile/quantised_loops.yaml",

@@ -243,6 +243,8 @@ static const char *const computed_alike[] = {
     "tests/data/compile/interpolation.yaml --trace -n 40",
     "tests/data/compile/decimals.yaml --trace -n 30",
     "tests/data/compile/whole_numbers.yaml --typed --trace -n 12",
+    "tests/data/compile/math_integers.yaml --typed --trace -n 14",
+    "tests/data/compile/math_integers.yaml --typed --trace -n 14 -i a=13 -i narrow=17",
     "tests/data/compile/behind.yaml --trace -n 6",
     "tests/data/compile/known_order.yaml -n 5", /* nobody looks at single runs */
     "tests/data/compile/known_order.yaml --trace -n 5",

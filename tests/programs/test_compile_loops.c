@@ -340,6 +340,9 @@ Test(compile_loops, powers_past_64_bits_are_none)
     expect_past_64_bits("m: {graphs: {g: {nodes: {A: {parameters: {p: {default_initial_value: 0, value: p + 1}}, "
                         "output_ports: {o: {value: (-2) ** p}}}}}}}",
                         62, "\"o\": 4611686018427387904", "a whole number past 64 bits (compiled)");
+    expect_past_64_bits("m: {graphs: {g: {nodes: {A: {parameters: {p: {default_initial_value: 0, value: p + 1}}, "
+                        "output_ports: {o: {value: math.factorial(p)}}}}}}}",
+                        20, "\"o\": 2432902008176640000", "a result past 64 bits (compiled)");
 }
 
 /* A Loop that is written out run by run runs as often as it did when it was compiled, and an If whose branches give arrays of
