@@ -197,6 +197,14 @@ static const struct row shapes[] = {
     THROUGH("(2, 3)", "Greater", "A: s, B: s", "leaves it as bool[2,3]"),
     THROUGH("(1, 2)", "Add", "A: s, B: [[1.0], [2.0], [3.0]]", "leaves it as float32[3,2]"),
     THROUGH("(2,)", "ConstantOfShape", "input: [2]", NULL),
+    /* Sizes that are computed from a shape. */
+    {"16", SCAN_PORTS("(2, 3)", "(5, 2)"), "Scan",
+     SCAN_ARGS BODY(
+         "s, x",
+         "q: {input_ports: {s: {}, x: {}}, functions: {" CALL("d", "Shape", "data: s") ", " CALL(
+             "e", "Mul", "A: d, B: d") ", " CALL("f", "ConstantOfShape", "input: e") "}, output_ports: {t: {value: f}}}",
+         "t"),
+     "leaves it as any type[4,9]"},
 };
 
 static void compile(const struct row *row, mdf_error *error)
