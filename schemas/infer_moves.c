@@ -361,6 +361,19 @@ static bool infer_non_zero(struct mdf_inference *inference)
     return done(inference);
 }
 
+/* Parts of each text, as many as the one with most has; and how many each has. */
+static bool infer_text_parts(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *source = input(inference, 0);
+    int64_t *shape = source->has_shape ? open_shape(inference, 0, source->rank + 1) : NULL;
+
+    if (shape != NULL && source->rank > 0) {
+        memcpy(shape, source->shape, source->rank * sizeof *shape);
+    }
+    give_shape(inference, 1, source);
+    return done(inference);
+}
+
 /* Boxes that stay: three numbers for each. */
 static bool infer_suppression(struct mdf_inference *inference)
 {
@@ -391,6 +404,7 @@ const struct mdf_rule mdf_rule_range = {.outputs = infer_range};
 const struct mdf_rule mdf_rule_same_of_all = {.outputs = infer_same_of_all};
 const struct mdf_rule mdf_rule_space_to_depth = {.outputs = infer_space_to_depth};
 const struct mdf_rule mdf_rule_suppression = {.outputs = infer_suppression};
+const struct mdf_rule mdf_rule_text_parts = {.outputs = infer_text_parts};
 const struct mdf_rule mdf_rule_tile = {.outputs = infer_tile};
 const struct mdf_rule mdf_rule_top = {.outputs = infer_top};
 const struct mdf_rule mdf_rule_unique = {.outputs = infer_unique};

@@ -1,4 +1,4 @@
-/* infer_windows.c - shapes of what windows give: pools, convolutions; and of recurrent networks and attention. See
+/* infer_windows.c - shapes of what windows give: pools, convolutions; of recurrent networks, attention and losses. See
  * infer_shapes.c.
  *
  * Source: the texts of the operators (https://onnx.ai/onnx/operators/). */
@@ -198,6 +198,101 @@ static bool infer_recurrent(struct mdf_inference *inference)
     return done(inference);
 }
 
+/* Heads of columns: [batch, head, row, column], or [batch, row, head * column] of as many heads as an attribute says. */
+struct heads {
+    int64_t batch, n, rows, columns; /* -1: not known */
+};
+
+static struct heads read_heads(const struct mdf_inference *inference, size_t i, const char *attribute)
+{
+    const struct mdf_static_type *x = input(inference, i);
+    int64_t n = integer(inference, attribute, -1);
+
+    if (x->has_shape && x->rank == 4) {
+        return (struct heads){x->shape[0], x->shape[1], x->shape[2], x->shape[3]};
+    }
+    return x->has_shape && x->rank == 3
+               ? (struct heads){x->shape[0], n, x->shape[1], n > 0 && x->shape[2] >= 0 ? x->shape[2] / n : -1}
+               : (struct heads){-1, n, -1, -1};
+}
+
+static bool give_sizes(struct mdf_inference *inference, size_t i, size_t rank, const int64_t *sizes)
+{
+    int64_t *shape = open_shape(inference, i, rank);
+
+    if (shape != NULL) {
+        memcpy(shape, sizes, rank * sizeof *shape);
+    }
+    return done(inference);
+}
+
+/* A row of values for each query, as these lie. */
+static bool give_attended(struct mdf_inference *inference, const struct heads *q, const struct heads *v)
+{
+    const struct mdf_static_type *x = input(inference, 0);
+
+    return !x->has_shape || x->rank < 3 || x->rank > 4 ||
+           (x->rank == 4 ? give_sizes(inference, 0, 4, (const int64_t[]){q->batch, q->n, q->rows, v->columns})
+                         : give_sizes(inference, 0, 3, (const int64_t[]){q->batch, q->rows, size_times(q->n, v->columns)}));
+}
+
+/* Beside it all keys and values so far, and a score of each query for each of them. */
+static bool infer_attention(struct mdf_inference *inference)
+{
+    enum { PAST_KEYS = 4 };
+    struct heads q = read_heads(inference, 0, "q_num_heads"), k = read_heads(inference, 1, "kv_num_heads"),
+                 v = read_heads(inference, 2, "kv_num_heads");
+    const struct mdf_static_type *past = input(inference, PAST_KEYS);
+    bool has_past = PAST_KEYS < inference->n_inputs && past->kind != MDF_STATIC_OMITTED;
+    int64_t before = !has_past ? 0 : past->has_shape && past->rank == 4 ? past->shape[2] : -1;
+    int64_t total = k.rows < 0 || before < 0 ? -1 : k.rows + before;
+
+    q.batch = q.batch < 0 ? k.batch : q.batch;
+    return give_attended(inference, &q, &v) && give_sizes(inference, 1, 4, (const int64_t[]){k.batch, k.n, total, k.columns}) &&
+           give_sizes(inference, 2, 4, (const int64_t[]){k.batch, k.n, total, v.columns}) &&
+           give_sizes(inference, 3, 4, (const int64_t[]){q.batch, q.n, q.rows, total});
+}
+
+/* Beside it the state, of keys by values. */
+static bool infer_linear_attention(struct mdf_inference *inference)
+{
+    struct heads q = read_heads(inference, 0, "q_num_heads"), k = read_heads(inference, 1, "kv_num_heads"),
+                 v = read_heads(inference, 2, "kv_num_heads");
+
+    return give_attended(inference, &q, &v) && give_sizes(inference, 1, 4, (const int64_t[]){k.batch, k.n, k.columns, v.columns});
+}
+
+/* Beside what is like the input, as many of its last elements as the kernel looks back. */
+static bool infer_causal_conv(struct mdf_inference *inference)
+{
+    const struct mdf_static_type *kernel = input(inference, 1);
+    int64_t *shape = open_as(inference, 1, input(inference, 0));
+
+    if (shape != NULL && input(inference, 0)->rank == 3) {
+        shape[2] = kernel->has_shape && kernel->rank == 3 && kernel->shape[2] > 0 ? kernel->shape[2] - 1 : -1;
+    }
+    give_shape(inference, 0, input(inference, 0));
+    return done(inference);
+}
+
+/* A loss for each label, or one of all; beside it what the scores came to. */
+static bool infer_loss(struct mdf_inference *inference)
+{
+    const char *reduction = text(inference, "reduction");
+
+    give_shape(inference, 1, input(inference, 0));
+    if (strcmp(reduction, "none") == 0) {
+        give_shape(inference, 0, input(inference, 1));
+    } else {
+        open_shape(inference, 0, 0);
+    }
+    return done(inference);
+}
+
+const struct mdf_rule mdf_rule_attention = {.outputs = infer_attention};
+const struct mdf_rule mdf_rule_causal_conv = {.outputs = infer_causal_conv};
+const struct mdf_rule mdf_rule_linear_attention = {.outputs = infer_linear_attention};
+const struct mdf_rule mdf_rule_loss = {.outputs = infer_loss};
 const struct mdf_rule mdf_rule_conv = {.outputs = infer_conv};
 const struct mdf_rule mdf_rule_conv_transpose = {.outputs = infer_conv_transpose};
 const struct mdf_rule mdf_rule_planes = {.outputs = infer_planes};

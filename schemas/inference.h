@@ -99,7 +99,9 @@ struct mdf_rule {
     size_t (*count)(const struct mdf_inference *inference); /* of outputs, one of which is variadic; NULL: 0 */
 };
 
-extern const struct mdf_rule mdf_rule_adam, mdf_rule_arg, mdf_rule_batch_norm, mdf_rule_bit_cast, mdf_rule_broadcast,
+extern const struct mdf_rule mdf_rule_adam, mdf_rule_affine_grid, mdf_rule_arg, mdf_rule_attention, mdf_rule_causal_conv,
+    mdf_rule_col2im, mdf_rule_dft, mdf_rule_grid_sample, mdf_rule_linear_attention, mdf_rule_loss, mdf_rule_mel_weights,
+    mdf_rule_resize, mdf_rule_stft, mdf_rule_text_parts, mdf_rule_batch_norm, mdf_rule_bit_cast, mdf_rule_broadcast,
     mdf_rule_cast, mdf_rule_cast_like, mdf_rule_center_crop_pad, mdf_rule_compress, mdf_rule_concat, mdf_rule_constant,
     mdf_rule_constant_of_shape, mdf_rule_conv, mdf_rule_conv_transpose, mdf_rule_counted, mdf_rule_depth_to_space, mdf_rule_det,
     mdf_rule_einsum, mdf_rule_expand, mdf_rule_flatten, mdf_rule_gather, mdf_rule_gather_elements, mdf_rule_gather_nd,

@@ -263,11 +263,11 @@ static const char no_class[] = "a label names none of the classes";
 const struct mdf_operator mdf_operators_loss[] = {
     {"NegativeLogLikelihoodLoss", 12, 99, negative_log_likelihood, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE,
      NULL, .meaning = MDF_MEANING("loss", NULL, {"logs", SCORES, NULL}, LOSS_STEPS),
-     .routine = MDF_ROUTINE(plan_losses, no_class)},
+     .routine = MDF_ROUTINE(plan_losses, no_class), .infer = &mdf_rule_loss},
     {"SoftmaxCrossEntropyLoss", 12, 99, softmax_cross_entropy, loss_table, sizeof(struct loss_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING("loss logarithms", NULL, {"scores", SCORES, NULL},
                             {"shifted", "scores - numpy.max(scores, 1, keepdims=True)", NULL},
                             {"logs", "shifted - numpy.log(numpy.sum(numpy.exp(shifted), 1, keepdims=True))", NULL}, LOSS_STEPS,
                             {"logarithms", "numpy.reshape(logs, x0.shape)", NULL}),
-     .routine = MDF_ROUTINE(plan_softmax_losses, no_class)},
+     .routine = MDF_ROUTINE(plan_softmax_losses, no_class), .infer = &mdf_rule_loss},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -426,7 +426,7 @@ static bool plan_affine_grid(struct mdf_call *call, struct mdf_routine_plan *rou
 
 const struct mdf_operator mdf_operators_grid_sample[] = {
     {"GridSample", 16, 99, grid_sample, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_sampling, NULL),
+     .infer = &mdf_rule_grid_sample, .routine = MDF_ROUTINE(plan_sampling, NULL),
      .meaning = MDF_MEANING(
          "result", NULL, {"wanted", "y.shape", NULL},
          {"checked", "gradient.refuse('a cubic sample') if mode == 'cubic' or mode == 'bicubic' else x0", NULL},
@@ -448,7 +448,7 @@ const struct mdf_operator mdf_operators_grid_sample[] = {
                                                                                                         "1") ", wanted)",
           NULL})},
     {"AffineGrid", 20, 99, affine_grid, grid_table, sizeof(struct grid_settings), MDF_OPERATOR_PURE, NULL,
-     .routine = MDF_ROUTINE(plan_affine_grid, NULL),
+     .infer = &mdf_rule_affine_grid, .routine = MDF_ROUTINE(plan_affine_grid, NULL),
      .meaning = MDF_MEANING(
          "result", NULL, {"n", "x0.shape[1]", NULL}, {"plain", "self(numpy.zeros_like(x0) + numpy.eye(n, n + 1), x1)", NULL},
          {"rows", "numpy.reshape(plain, [x0.shape[0], plain.size // (x0.shape[0] * n), n])", NULL},

@@ -577,11 +577,11 @@ MATRIX_ROW(oldest_matrices, upsample_1_matrix);
 
 const struct mdf_operator mdf_operators_resize[] = {
     {"Resize", 10, 10, resize_10, mdf_resize_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_resize_10)},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_resize, .routine = RESIZE_ROUTINE(plan_resize_10)},
     {"Resize", 11, 99, resize, mdf_resize_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_resize)},
+     .meaning = RESIZED(matrices, "x0, x1, x2, x3"), .infer = &mdf_rule_resize, .routine = RESIZE_ROUTINE(plan_resize)},
     {"Upsample", 1, 8, upsample_1, mdf_upsample_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_upsample_1)},
+     .meaning = RESIZED(oldest_matrices, "x0"), .infer = &mdf_rule_resize, .routine = RESIZE_ROUTINE(plan_upsample_1)},
     {"Upsample", 9, 99, resize_10, mdf_upsample_settings, sizeof(struct mdf_resize_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_rank, .routine = RESIZE_ROUTINE(plan_resize_10)},
+     .meaning = RESIZED(old_matrices, "x0, x1"), .infer = &mdf_rule_resize, .routine = RESIZE_ROUTINE(plan_resize_10)},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

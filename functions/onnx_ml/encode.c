@@ -462,10 +462,11 @@ static bool plan_labels(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 #define SETTINGS(table) table, sizeof(struct encode_settings), MDF_OPERATOR_PURE, NULL
 
-const struct mdf_operator mdf_operators_ml_encode[] = {
-    {"LabelEncoder", 1, 1, label_encoder_1, SETTINGS(label_table), .routine = MDF_ROUTINE(plan_labels, NULL)},
-    {"LabelEncoder", 2, 99, label_encoder, SETTINGS(label_table), .routine = MDF_ROUTINE(plan_labels, NULL)},
-    {"CategoryMapper", 1, 99, category_mapper, SETTINGS(category_table)},
-    {"OneHotEncoder", 1, 99, one_hot_encoder, SETTINGS(hot_table),
-     .routine = MDF_ROUTINE(plan_one_hot, "an element is of no category")},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_ml_encode[] = {{"LabelEncoder", 1, 1, label_encoder_1, SETTINGS(label_table),
+                                                        .routine = MDF_ROUTINE(plan_labels, NULL), .infer = &mdf_rule_same},
+                                                       {"LabelEncoder", 2, 99, label_encoder, SETTINGS(label_table),
+                                                        .routine = MDF_ROUTINE(plan_labels, NULL), .infer = &mdf_rule_same},
+                                                       {"CategoryMapper", 1, 99, category_mapper, SETTINGS(category_table)},
+                                                       {"OneHotEncoder", 1, 99, one_hot_encoder, SETTINGS(hot_table),
+                                                        .routine = MDF_ROUTINE(plan_one_hot, "an element is of no category")},
+                                                       {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -340,7 +340,8 @@ static bool array_feature_extractor(struct mdf_call *call)
 const struct mdf_operator mdf_operators_ml_features[] = {
     {"ArrayFeatureExtractor", 1, 99, array_feature_extractor, NULL, 0, MDF_OPERATOR_PURE, NULL,
      .move = MDF_MOVE(1, .chooses = true), .form = MDF_FORM_GATHER_FEATURES},
-    {"Binarizer", 1, 99, binarizer, SETTINGS(binarizer_table), .derivatives = mdf_derivatives_flat, .form = MDF_FORM_BINARIZER},
+    {"Binarizer", 1, 99, binarizer, SETTINGS(binarizer_table), .derivatives = mdf_derivatives_flat, .form = MDF_FORM_BINARIZER,
+     .infer = &mdf_rule_same},
     {"FeatureVectorizer", 1, 99, feature_vectorizer, SETTINGS(vectorizer_table)},
     {"Imputer", 1, 99, imputer, SETTINGS(imputer_table), .derivatives = MDF_DERIVATIVES({0, "dy * (x0 == y)"}),
      .form = MDF_FORM_IMPUTER},

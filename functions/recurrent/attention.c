@@ -535,5 +535,5 @@ const struct mdf_operator mdf_operators_attention[] = {
          {"sums", "numpy.sum(powers, -1, keepdims=True)", NULL},
          {"out", "numpy.matmul(powers / numpy.where(sums == 0, 1.0, sums), values)", NULL},
          {"result", "out if x0.ndim == 4 else numpy.reshape(numpy.swapaxes(out, 1, 2), y.shape)", NULL}),
-     .routine = MDF_ROUTINE(plan_attention, "a length of keys is negative, or too large")},
+     .routine = MDF_ROUTINE(plan_attention, "a length of keys is negative, or too large"), .infer = &mdf_rule_attention},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

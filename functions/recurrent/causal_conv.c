@@ -125,5 +125,5 @@ const struct mdf_operator mdf_operators_causal_conv[] = {
                      {"plain", "numpy.matmul(windows, numpy.expand_dims(numpy.swapaxes(x1, 1, 2), 0))[:, :, :, 0]", NULL},
                      {"sums", "plain if x2 is None else plain + numpy.expand_dims(x2, 1)", NULL},
                      {"result", "sums if activation == 'none' else sums / (1 + numpy.exp(-sums))", NULL}),
-     .routine = MDF_ROUTINE(plan_causal, NULL)},
+     .routine = MDF_ROUTINE(plan_causal, NULL), .infer = &mdf_rule_causal_conv},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -294,5 +294,5 @@ const struct mdf_operator mdf_operators_linear_attention[] = {
          {"result",
           "numpy.reshape(numpy.swapaxes(rows, 0, 1), y.shape) * (1 / math.sqrt(n) if scale is None or scale == 0 else scale)",
           NULL}),
-     .routine = &(const struct mdf_routine){plan_linear, .function = linear_function}},
+     .routine = &(const struct mdf_routine){plan_linear, .function = linear_function}, .infer = &mdf_rule_linear_attention},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -401,9 +401,9 @@ static bool plan_stft(struct mdf_call *call, struct mdf_routine_plan *plan)
 
 const struct mdf_operator mdf_operators_signal[] = {
     {"DFT", 17, 17, dft_17, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = DFT_MEANING("axis"),
-     .routine = SPECTRA_ROUTINE(plan_dft_17)},
+     .routine = SPECTRA_ROUTINE(plan_dft_17), .infer = &mdf_rule_dft},
     {"DFT", 20, 99, dft_20, dft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL,
-     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)"), .routine = SPECTRA_ROUTINE(plan_dft_20)},
+     .meaning = DFT_MEANING("-2 if x2 is None else int(x2)"), .routine = SPECTRA_ROUTINE(plan_dft_20), .infer = &mdf_rule_dft},
     {"STFT", 17, 99, stft, stft_table, sizeof(struct signal_settings), MDF_OPERATOR_PURE, NULL, .meaning = STFT_MEANING,
-     .routine = SPECTRA_ROUTINE(plan_stft)},
+     .routine = SPECTRA_ROUTINE(plan_stft), .infer = &mdf_rule_stft},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

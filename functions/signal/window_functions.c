@@ -146,5 +146,5 @@ const struct mdf_operator mdf_operators_window_functions[] = {
     {"BlackmanWindow", 17, 99, blackman, window_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
      .derivatives = mdf_derivatives_flat, .form = MDF_FORM_OF_NUMBERS, .infer = &mdf_rule_counted},
     {"MelWeightMatrix", 17, 99, mel_weight_matrix, mel_table, sizeof(struct window_settings), MDF_OPERATOR_PURE, NULL,
-     .form = MDF_FORM_OF_NUMBERS},
+     .form = MDF_FORM_OF_NUMBERS, .infer = &mdf_rule_mel_weights},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -41,6 +41,7 @@ static bool regex_full_match(struct mdf_call *call)
     return done;
 }
 
-const struct mdf_operator mdf_operators_regex[] = {
-    {"RegexFullMatch", 20, 99, regex_full_match, regex_table, sizeof(struct regex_settings), MDF_OPERATOR_PURE, NULL},
-    {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};
+const struct mdf_operator mdf_operators_regex[] = {{"RegexFullMatch", 20, 99, regex_full_match, regex_table,
+                                                    sizeof(struct regex_settings), MDF_OPERATOR_PURE, NULL,
+                                                    .infer = &mdf_rule_same},
+                                                   {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

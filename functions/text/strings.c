@@ -468,8 +468,9 @@ static bool string_normalizer(struct mdf_call *call)
 }
 
 const struct mdf_operator mdf_operators_text[] = {
-    {"StringConcat", 20, 99, string_concat, NULL, 0, MDF_OPERATOR_PURE, NULL},
-    {"StringSplit", 20, 99, string_split, split_table, sizeof(struct split_settings), MDF_OPERATOR_PURE, NULL},
+    {"StringConcat", 20, 99, string_concat, NULL, 0, MDF_OPERATOR_PURE, NULL, .infer = &mdf_rule_broadcast},
+    {"StringSplit", 20, 99, string_split, split_table, sizeof(struct split_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_text_parts},
     {"StringNormalizer", 10, 99, string_normalizer, normalizer_table, sizeof(struct normalizer_settings), MDF_OPERATOR_PURE,
      NULL},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -281,5 +281,5 @@ static const struct mdf_operator places = {
 const struct mdf_operator mdf_operators_col2im[] = {
     {"Col2Im", 18, 99, col2im, col2im_table, sizeof(struct col2im_settings), MDF_OPERATOR_PURE, NULL,
      .meaning = MDF_MEANING("image", &places, {"image", "gradient.send_back(x0, places(x0, x1, x2), y)", NULL}),
-     .routine = MDF_ROUTINE(plan_routine, NULL)},
+     .routine = MDF_ROUTINE(plan_routine, NULL), .infer = &mdf_rule_col2im},
     {NULL, 0, 0, NULL, NULL, 0, 0, NULL}};

@@ -220,6 +220,7 @@ static bool deform_conv(struct mdf_call *call)
 
 const struct mdf_operator mdf_operators_deform_conv[] = {
     {"DeformConv", 19, 99, deform_conv, deform_table, sizeof(struct deform_settings), MDF_OPERATOR_PURE, NULL,
+     .infer = &mdf_rule_conv,
      .meaning = MDF_MEANING(
          "sum", NULL,
          {"image",

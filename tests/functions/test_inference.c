@@ -197,6 +197,16 @@ static const struct row shapes[] = {
     THROUGH("(2, 3)", "Greater", "A: s, B: s", "leaves it as bool[2,3]"),
     THROUGH("(1, 2)", "Add", "A: s, B: [[1.0], [2.0], [3.0]]", "leaves it as float32[3,2]"),
     THROUGH("(2,)", "ConstantOfShape", "input: [2]", NULL),
+    THROUGH("(1, 2, 4, 5)", "GridSample", "X: s, grid: [[[[0.0, 0.5]], [[0.0, 0.5]], [[1.0, 0.5]]]]",
+            "leaves it as float32[1,2,3,1]"),
+    THROUGH("(1, 2, 3)", "AffineGrid", "theta: s, size: [1, 1, 4, 5]", "leaves it as float32[1,4,5,2]"),
+    THROUGH("(1, 1, 4, 6)", "Resize", "X: s, scales: [1.0, 1.0, 0.5, 1.5]", "leaves it as float32[1,1,2,9]"),
+    THROUGH("(1, 1, 4, 6)", "Resize", "X: s, sizes: [1, 1, 3, 9]", "leaves it as float32[1,1,3,9]"),
+    THROUGH("(1, 12, 4)", "Col2Im", "input: s, image_shape: [3, 3], block_shape: [2, 2]", "leaves it as float32[1,3,3,3]"),
+    THROUGH("(1, 9, 1)", "DFT", "input: s, onesided: 1", "leaves it as float32[1,5,2]"),
+    THROUGH("(1, 9)", "STFT", "signal: s, frame_step: 2, frame_length: 4", "leaves it as float32[1,3,3,2]"),
+    THROUGH("(2, 3)", "SoftmaxCrossEntropyLoss", "scores: s, labels: [0, 2], reduction: none", "leaves it as float32[2]"),
+    THROUGH("(2, 3)", "SoftmaxCrossEntropyLoss", "scores: s, labels: [0, 2]", "leaves it as float32[]"),
     /* Sizes that are computed from a shape. */
     {"16", SCAN_PORTS("(2, 3)", "(5, 2)"), "Scan",
      SCAN_ARGS BODY(
