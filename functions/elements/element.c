@@ -98,6 +98,16 @@ const struct mdf_element *mdf_element_with_constant(const struct mdf_element *el
     return NULL;
 }
 
+const struct mdf_element *mdf_element_of_loop(mdf_loop loop, mdf_dtype dtype)
+{
+    for (size_t i = 0; loop != NULL && i < MDF_ELEMENT_COUNT; i++) {
+        if (mdf_element_operations[i].loops[dtype] == loop) {
+            return &mdf_elements[i];
+        }
+    }
+    return NULL;
+}
+
 const char *mdf_element_nodes(const struct mdf_element *element, unsigned kinds)
 {
     static const struct {

@@ -66,6 +66,8 @@ bool mdf_element_is_constant(const struct mdf_element *element, mdf_dtype dtype)
 /* The function of the first operand that a function of two reals is where the second is this number in all elements; NULL: none.
  */
 const struct mdf_element *mdf_element_with_constant(const struct mdf_element *element, double number);
+/* The function whose loop it is for elements of a type; NULL: of none. */
+const struct mdf_element *mdf_element_of_loop(mdf_loop loop, mdf_dtype dtype);
 /* What elements.def says of it as nodes of ONNX, for results of some of the kinds; NULL: nothing. What its base has does not
  * count: that is another function. */
 const char *mdf_element_nodes(const struct mdf_element *element, unsigned kinds);

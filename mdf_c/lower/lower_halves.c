@@ -74,6 +74,15 @@ static struct mdf_code_call *make_wide_call(struct lowering *lowering, const str
     return wide;
 }
 
+/* The half that the kernel's loop meets an input in which has another type, as a Python number beside a half has; NONE: in none.
+ */
+static mdf_dtype half_made_of(const struct trial *trial, size_t i)
+{
+    const struct mdf_value *operand = trial->trace.n_operands == trial->n ? trial->trace.operands[i] : NULL;
+
+    return !is_half_array(trial->effective[i]) && is_half_array(operand) ? (mdf_dtype)operand->dtype : MDF_DTYPE_NONE;
+}
+
 static bool bind_wide_inputs(struct lowering *lowering, struct scope *own, const struct mdf_code_call *wide,
                              const struct trial *trial)
 {
@@ -82,7 +91,10 @@ static bool bind_wide_inputs(struct lowering *lowering, struct scope *own, const
     for (i = 0; i < trial->n; i++) {
         mdf_lowered_id id = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
 
-        if (id != MDF_LOWERED_NONE && (is_half_array(trial->effective[i]) || is_of_bytes(trial))) {
+        if (id != MDF_LOWERED_NONE && half_made_of(trial, i) != MDF_DTYPE_NONE) {
+            id = lowering_cast(lowering, id, half_made_of(trial, i));
+        }
+        if (id != MDF_LOWERED_NONE && (is_half_array(lowering_example(lowering, id)) || is_of_bytes(trial))) {
             id = lowering_cast(lowering, id, wide_dtype(trial));
         }
         if (wide->inputs[i] != MDF_NO_OPERAND && (id == MDF_LOWERED_NONE || !lowering_bind(lowering, own, wide->inputs[i], id))) {

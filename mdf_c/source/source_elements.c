@@ -484,49 +484,36 @@ static bool express_function(struct mdf_source_writer *writer, const struct mdf_
     return true;
 }
 
-/* Which of the ways that numpy has for powers a loop goes: found by trying it, as the loop does not tell. NULL: pow. */
-static const char *power_way(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
+/* The function that an op's loop is: the operator's, or what its kernel chose, or its loop comes to, for a constant operand:
+ * numpy's power of 2 is a square. */
+static const struct mdf_element *element_of(const struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
-    enum { N_TRIALS = 4096 };
-    const void *exponent = op->n_in == 2 ? mdf_source_constant_element(writer, op->in[1]) : NULL;
-    static const size_t steps[MDF_MAX_OPERANDS] = {1, 0, 0};
-    bool is_square = true, is_cube = true, is_root = true, is_reciprocal = true;
-    size_t i;
+    const struct mdf_element *element = mdf_element_of(op->operator, op->settings), *simpler = NULL;
+    const void *constant = op->n_in == 2 ? mdf_source_constant_element(writer, op->in[1]) : NULL;
 
-    if ((op->n_in == 2 && exponent == NULL) || op->loop == NULL || op->dtype != MDF_DTYPE_FLOAT64) {
-        return NULL;
+    if (element != NULL && op->n_in < element->n_operands) {
+        simpler = mdf_element_of_loop(op->loop, (mdf_dtype)op->dtype);
+    } else if (constant != NULL && mdf_dtype_is_real((mdf_dtype)op->dtype)) {
+        simpler = mdf_element_with_constant(element, mdf_element_to_double((mdf_dtype)op->dtype, constant));
     }
-    for (i = 1; i <= N_TRIALS; i++) {
-        double x = (double)i * 0.7310585786300049 / 13, power;
-        const void *operands[MDF_MAX_OPERANDS] = {&x, exponent, NULL};
-
-        if (!op->loop(&power, operands, steps, 1, op->loop_settings)) {
-            return NULL;
-        }
-        is_square = is_square && power == x * x;
-        is_cube = is_cube && power == x * x * x;
-        is_root = is_root && power == sqrt(x);
-        is_reciprocal = is_reciprocal && power == 1 / x;
-    }
-    return is_square ? "$a * $a" : is_cube ? "$a * $a * $a" : is_root ? "sqrt($a)" : is_reciprocal ? "1 / $a" : NULL;
+    return simpler != NULL ? simpler : element;
 }
 
 static bool express_elements(struct mdf_source_writer *writer, const struct mdf_lowered_op *op, const char *const operands[],
                              struct mdf_source_expression *expression)
 {
-    const char *way;
+    const struct mdf_element *element = op->operator!= NULL ? element_of(writer, op) : NULL;
+    struct mdf_operator own;
 
     if (op->operator== NULL) {
         return mdf_source_refuse(writer, "a function of elements has no name");
     }
-    way = op->operator->element == MDF_ELEMENT(power) ? power_way(writer, op) : NULL;
-    if (way != NULL) {
-        struct expansion expansion = {op->operator, op->settings, (mdf_dtype)op->dtype, operands};
-
-        expression->text = expand(writer, way, &expansion);
-        return true;
+    if (element == mdf_element_of(op->operator, op->settings)) {
+        return mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands,
+                                           expression);
     }
-    return mdf_source_express_operator(writer, op->operator, op->settings, (mdf_dtype)op->dtype, op->n_in, operands, expression);
+    own = (struct mdf_operator){.name = op->operator->name, .element = element};
+    return mdf_source_express_operator(writer, &own, NULL, (mdf_dtype)op->dtype, element->n_operands, operands, expression);
 }
 
 /* The remainder by a constant power of two, with the divisor's sign: the last bits, in one operation where that of the quotient

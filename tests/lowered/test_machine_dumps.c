@@ -209,3 +209,9 @@ Test(machine_dumps, halves)
               !mdf_machine_has_vectors(MDF_DTYPE_FLOAT16));
     expect_plain(model);
 }
+
+/* A number beside a half is rounded to one first, whatever the elements were when the form was made. */
+Test(machine_dumps, numbers_beside_halves)
+{
+    expect_plain("tests/data/compile/half_numbers.yaml --trace --inputs tests/data/compile/half_numbers.json");
+}

@@ -134,6 +134,7 @@ static const char *const computed_alike[] = {
     "tests/data/compile/products.json --typed -n 2",
     "tests/data/compile/features.json --typed --trace -n 2",
     "tests/data/compile/mixed_powers.yaml --typed --trace -n 2",
+    "tests/data/compile/half_numbers.yaml --typed -i x=[0.5,0.1,-1.3]",
     "tests/data/compile/top.yaml --typed",
     "tests/data/compile/top_of_windows.yaml --typed -n 3",
     "tests/data/compile/narrow.yaml --typed -n 3",

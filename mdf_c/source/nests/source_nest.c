@@ -446,6 +446,7 @@ static bool express(struct nest_text *text, size_t step, const char *const opera
 
         op.in[i] = from != NULL && from->kind == MDF_NEST_LOAD ? from->view.id : MDF_LOWERED_NONE;
     }
+    text->writer->origin = own->origin != NULL ? own->origin : text->writer->origin;
     text->writer->is_in_succession = is_in_succession(text, step);
     done = mdf_source_express(text->writer, &op, (mdf_dtype)own->dtype, operands, expression);
     text->writer->is_in_succession = false;
