@@ -3,9 +3,11 @@
  * Comes in: an array. Goes out: one of its shape, each element divided by the norm of its line, by a power of the squares in
  * neighbouring channels, or brought to mean 0 and variance 1 over the axes named. Computed in float64. Source: the ONNX
  * operators, all versions. */
+#include "mdf_c/base/sizes.h"
 #include "functions/elements/vectors/vector_rows.h"
 #include "functions/kernel/routine.h"
 #include "functions/kernel/workspace.h"
+#include "functions/moves/indexing.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,17 +15,28 @@
 /* Rough time of one element, to judge what is worth a thread. */
 static const double element_ns = 2, power_ns = 50;
 
-/* Makes output 0, of the shape and type of input 0. */
-static bool prepare(struct mdf_workspace *workspace, struct mdf_call *call, const double **x, double **y)
+/* Makes output 0, of the shape and type of input 0; both are of `dtype` meanwhile. */
+static bool prepare_as(struct mdf_workspace *workspace, struct mdf_call *call, mdf_dtype dtype, const void **x, void **y)
 {
     const struct mdf_value *value = mdf_call_tensor(call, 0);
 
-    if (value == NULL || !mdf_workspace_begin(workspace, call, MDF_DTYPE_FLOAT64, 5)) {
+    if (value == NULL || !mdf_workspace_begin(workspace, call, dtype, 5)) {
         return false;
     }
     *x = mdf_workspace_input(workspace, 0);
     *y = *x == NULL ? NULL : mdf_workspace_output(workspace, 0, (mdf_dtype)value->dtype, value->rank, mdf_value_shape(value));
     return *y != NULL;
+}
+
+static bool prepare(struct mdf_workspace *workspace, struct mdf_call *call, const double **x, double **y)
+{
+    const void *from = NULL;
+    void *to = NULL;
+    bool is_done = prepare_as(workspace, call, MDF_DTYPE_FLOAT64, &from, &to);
+
+    *x = from;
+    *y = to;
+    return is_done;
 }
 
 /* ------------------------------------------------------------------ LpNormalization */
@@ -279,9 +292,25 @@ struct grouped_rows {
     size_t n, n_rows;
     bool is_shared; /* by a row: one group */
     double count;   /* elements of a group */
-    const double *x;
-    double *y, *means, *variances;
+    mdf_dtype dtype; /* of x and y: float32 or float64, in which all is computed */
+    const void *x;
+    void *y;
+    double *means, *variances;
 };
+
+enum { PIECE = 512 }; /* elements that are made float64 at once */
+
+/* Elements of x as float64, in `room` where they are not. */
+static const double *read_piece(const struct grouped_rows *job, size_t first, size_t n, double *room)
+{
+    const void *x = mdf_element_at(job->dtype, job->x, first);
+
+    if (job->dtype == MDF_DTYPE_FLOAT64) {
+        return x;
+    }
+    mdf_convert_elements(MDF_DTYPE_FLOAT64, room, job->dtype, x, n, false);
+    return room;
+}
 
 static void find_rows(struct grouped_rows *job)
 {
@@ -297,54 +326,76 @@ static void find_rows(struct grouped_rows *job)
 
 static void add_means(const struct grouped_rows *job)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double room[PIECE];
 
     for (size_t row = 0; row < job->n_rows; row++) {
-        const double *x = job->x + row * job->n;
         double *means = job->means + group_of(job->shape, job->strides, row * job->n);
 
         if (job->is_shared) {
-            means[0] += rows->sum(job->n, x) / job->count;
+            means[0] += rows->sum(job->n, mdf_element_at(job->dtype, job->x, row * job->n)) / job->count;
         }
-        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
-            means[i] += x[i] / job->count;
+        for (size_t first = 0, n; first < job->n && !job->is_shared; first += n, means += n) {
+            const double *x = read_piece(job, row * job->n + first, n = mdf_least(job->n - first, PIECE), room);
+
+            for (size_t i = 0; i < n; i++) {
+                means[i] += x[i] / job->count;
+            }
         }
     }
 }
 
 static void add_variances(const struct grouped_rows *job)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
+    const struct mdf_vector_rows *rows = mdf_vector_rows(job->dtype);
+    double room[PIECE];
 
     for (size_t row = 0; row < job->n_rows; row++) {
         size_t group = group_of(job->shape, job->strides, row * job->n);
-        const double *x = job->x + row * job->n, *means = job->means + group;
+        const double *means = job->means + group;
         double *variances = job->variances + group;
 
         if (job->is_shared) {
-            variances[0] += rows->sum_squares(job->n, x, means[0]) / job->count;
+            variances[0] += rows->sum_squares(job->n, mdf_element_at(job->dtype, job->x, row * job->n), means[0]) / job->count;
         }
-        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
-            variances[i] += (x[i] - means[i]) * (x[i] - means[i]) / job->count;
+        for (size_t first = 0, n; first < job->n && !job->is_shared; first += n, means += n, variances += n) {
+            const double *x = read_piece(job, row * job->n + first, n = mdf_least(job->n - first, PIECE), room);
+
+            for (size_t i = 0; i < n; i++) {
+                variances[i] += (x[i] - means[i]) * (x[i] - means[i]) / job->count;
+            }
         }
+    }
+}
+
+static void normalise_piece(const struct grouped_rows *job, const double *x, size_t n, const double *means,
+                            const double *variances, double *y)
+{
+    const double epsilon = 1e-9; /* the standard's */
+
+    if (job->is_shared) {
+        mdf_vector_rows(MDF_DTYPE_FLOAT64)->normalise(n, x, means[0], 1 / (sqrt(variances[0]) + epsilon), 0, y);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        y[i] = (x[i] - means[i]) / (sqrt(variances[i]) + epsilon);
     }
 }
 
 static void normalise_rows(const struct grouped_rows *job)
 {
-    const struct mdf_vector_rows *rows = mdf_vector_rows(MDF_DTYPE_FLOAT64);
-    const double epsilon = 1e-9; /* the standard's */
+    double room[PIECE], result[PIECE];
 
     for (size_t row = 0; row < job->n_rows; row++) {
         size_t group = group_of(job->shape, job->strides, row * job->n);
-        const double *x = job->x + row * job->n, *means = job->means + group, *variances = job->variances + group;
-        double *y = job->y + row * job->n, deviation = sqrt(variances[0]) + epsilon;
 
-        if (job->is_shared) {
-            rows->normalise(job->n, x, means[0], 1 / deviation, 0, y);
-        }
-        for (size_t i = 0; i < job->n && !job->is_shared; i++) {
-            y[i] = (x[i] - means[i]) / (sqrt(variances[i]) + epsilon);
+        for (size_t first = 0, n; first < job->n; first += n) {
+            size_t place = row * job->n + first, at = group + (job->is_shared ? 0 : first);
+            const double *x = read_piece(job, place, n = mdf_least(job->n - first, PIECE), room);
+
+            normalise_piece(job, x, n, job->means + at, job->variances + at, result);
+            mdf_convert_elements(job->dtype, mdf_element_to_write(job->dtype, job->y, place), MDF_DTYPE_FLOAT64, result, n,
+                                 false);
         }
     }
 }
@@ -356,10 +407,11 @@ static bool mean_variance_normalization(struct mdf_call *call)
     int64_t *strides;
     size_t n_groups;
 
-    if (!prepare(&workspace, call, &job.x, &job.y)) {
+    job.shape = mdf_call_tensor(call, 0);
+    job.dtype = job.shape != NULL && job.shape->dtype == MDF_DTYPE_FLOAT32 ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64;
+    if (!prepare_as(&workspace, call, job.dtype, &job.x, &job.y)) {
         return false;
     }
-    job.shape = call->inputs[0];
     job.strides = strides = mdf_workspace_array(&workspace, MDF_DTYPE_INT64, job.shape->rank);
     if (strides == NULL || !group_strides(call, job.shape, strides, &n_groups)) {
         return false;

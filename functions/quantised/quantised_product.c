@@ -16,7 +16,7 @@
 #include <math.h>
 
 enum {
-    QUANTISED_ARRAYS = MDF_CONV_ARRAYS + MDF_BYTE_PRODUCT_ARRAYS + 12, /* of the workspace */
+    QUANTISED_ARRAYS = MDF_CONV_ARRAYS + MDF_BYTE_PRODUCT_ARRAYS + 13, /* of the workspace */
 
     QLINEAR_SECOND = 3, /* the input that the second operand of the QLinear forms is */
     BLOCK_ELEMENTS = 4096,
@@ -431,7 +431,7 @@ static bool convolve_wide(struct mdf_workspace *workspace, const struct convolut
 struct reals {
     mdf_dtype dtype;
     const struct mdf_byte_operand *bytes;
-    size_t n, n_slice; /* n_slice: elements with one zero point */
+    size_t first, n, n_slice; /* first: of the bytes; n_slice: elements with one zero point */
     void *reals;
     uint32_t *sums;
 };
@@ -444,7 +444,7 @@ static void centre_blocks(void *context, size_t first, size_t last)
     size_t end = last * BLOCK_ELEMENTS < job->n ? last * BLOCK_ELEMENTS : job->n, n;
 
     for (size_t at = first * BLOCK_ELEMENTS; at < end; at += n) {
-        const uint8_t *bytes = (const uint8_t *)value->data + at;
+        const uint8_t *bytes = (const uint8_t *)value->data + job->first + at;
         int zero = mdf_byte_operand_zero(job->bytes, at / job->n_slice);
 
         n = job->n_slice - at % job->n_slice < end - at ? job->n_slice - at % job->n_slice : end - at;
@@ -490,23 +490,96 @@ static void *centre_bytes(struct mdf_workspace *workspace, const struct mdf_byte
     return job.reals;
 }
 
+/* A part of a convolution: all of it or, where each channel is by itself, some channels of one batch, so that their reals stay in
+ * the cache. */
+struct part {
+    struct mdf_conv_plan plan;
+    int64_t *shape;        /* the plan's */
+    size_t x_size, y_size; /* of a channel of the array, and of one of the result */
+};
+
+/* Makes of a part one of n channels. */
+static void take_channels(const struct convolution *conv, struct part *part, size_t n)
+{
+    part->plan.n_channels = n;
+    part->plan.n_outputs = n * conv->plan.n_outputs / conv->plan.n_channels;
+    part->plan.n_groups = n * conv->plan.n_groups / conv->plan.n_channels;
+    part->shape[0] = (int64_t)part->plan.n_batches;
+    part->shape[1] = (int64_t)part->plan.n_outputs;
+}
+
+/* False with the error set. */
+static bool find_part(struct mdf_workspace *workspace, const struct convolution *conv, struct part *part)
+{
+    enum { CACHED_REALS = 1 << 17, FEWEST_CHANNELS = 16 };
+    const struct mdf_windows *windows = &conv->plan.windows;
+    size_t n = conv->plan.n_batches * conv->plan.n_channels, most;
+
+    part->plan = conv->plan;
+    part->plan.windows.shape = part->shape = mdf_workspace_array(workspace, MDF_DTYPE_INT64, windows->rank + 2);
+    if (part->shape == NULL) {
+        return false;
+    }
+    memcpy(part->shape, windows->shape, (windows->rank + 2) * sizeof *part->shape);
+    part->x_size = n > 0 ? conv->x.value->length / n : 0;
+    part->y_size = conv->n > 0 ? conv->n / (conv->plan.n_batches * conv->plan.n_outputs) : 0;
+    most = CACHED_REALS / (part->x_size + part->y_size + 1);
+    if (n > 0 && conv->plan.n_groups == conv->plan.n_channels) {
+        part->plan.n_batches = 1;
+        take_channels(conv, part, mdf_least(conv->plan.n_channels, most > FEWEST_CHANNELS ? most : FEWEST_CHANNELS));
+    }
+    return true;
+}
+
+/* n channels from the first one on, counted over all batches; x: room for their reals. */
+static bool convolve_part(struct mdf_workspace *workspace, const struct convolution *conv, struct part *part, size_t first,
+                          size_t n, const char *weights, void *x, struct reals *sums)
+{
+    struct reals met = {.dtype = sums->dtype, .bytes = &conv->x, .first = first * part->x_size, .reals = x};
+    size_t size = mdf_dtype_size(sums->dtype), channel = first % conv->plan.n_channels;
+    struct reals made = *sums;
+    bool done;
+
+    take_channels(conv, part, n);
+    met.n = met.n_slice = part->plan.n_batches * n * part->x_size;
+    made.n = part->plan.n_batches * part->plan.n_outputs * part->y_size;
+    made.sums += first * conv->plan.n_outputs / conv->plan.n_channels * part->y_size;
+    weights += channel * conv->weights.value->length / conv->plan.n_channels * size;
+    run_blocks(workspace, &met, centre_blocks);
+    done = mdf_conv_run(workspace, &part->plan, x, weights, NULL, made.reals);
+    if (done) {
+        run_blocks(workspace, &made, round_blocks);
+    }
+    return done;
+}
+
 /* Sums of bytes in the narrowest reals that hold them exactly, without the bias. */
 static bool convolve_reals(struct mdf_workspace *workspace, const struct convolution *conv, uint32_t *sums)
 {
-    bool is_narrow = count_terms(conv) <= EXACT_FLOAT32 / LARGEST_PRODUCT;
-    struct reals job = {.dtype = is_narrow ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, .n = conv->n, .sums = sums};
+    bool is_narrow = count_terms(conv) <= EXACT_FLOAT32 / LARGEST_PRODUCT, done = true;
+    struct reals job = {.dtype = is_narrow ? MDF_DTYPE_FLOAT32 : MDF_DTYPE_FLOAT64, .sums = sums};
+    size_t n = conv->plan.n_batches * conv->plan.n_channels, n_now, most, n_used;
+    struct part part;
     void *x, *weights;
-    bool done;
 
-    workspace->dtype = job.dtype;
-    x = centre_bytes(workspace, &conv->x, 1);
-    weights = x == NULL ? NULL : centre_bytes(workspace, &conv->weights, conv->plan.n_outputs);
-    job.reals = weights == NULL ? NULL : mdf_workspace_array(workspace, job.dtype, conv->n);
-    done = job.reals != NULL && mdf_conv_run(workspace, &conv->plan, x, weights, NULL, job.reals);
-    workspace->dtype = MDF_DTYPE_FLOAT64;
-    if (done) {
-        run_blocks(workspace, &job, round_blocks);
+    if (!find_part(workspace, conv, &part)) {
+        return false;
     }
+    workspace->dtype = job.dtype;
+    most = part.plan.n_channels;
+    x = mdf_workspace_matrix(workspace, job.dtype, part.plan.n_batches * most, part.x_size);
+    weights = x == NULL ? NULL : centre_bytes(workspace, &conv->weights, conv->plan.n_outputs);
+    job.reals = weights == NULL
+                    ? NULL
+                    : mdf_workspace_matrix(workspace, job.dtype, part.plan.n_batches * part.plan.n_outputs, part.y_size);
+    done = job.reals != NULL;
+    n_used = workspace->n_used;
+    for (size_t first = 0; done && first < n; first += part.plan.n_batches * n_now) {
+        workspace->n_used = n_used; /* each part asks for the same arrays */
+        n_now = mdf_least(conv->plan.n_channels - first % conv->plan.n_channels, most);
+        done = convolve_part(workspace, conv, &part, first, n_now, weights, x, &job);
+    }
+    workspace->dtype = MDF_DTYPE_FLOAT64;
     return done;
 }
 

@@ -360,9 +360,26 @@ static void check_byte_threes(int64_t group_channels, int64_t most, bool is_extr
                        kernel_pick(0, 1) == 0, is_extreme);
 }
 
+/* Each channel by itself, more than are worked on at once. */
+static void check_byte_planes(void)
+{
+    struct window window = {.rank = 2, .auto_pad = "NOTSET"};
+
+    for (size_t i = 0; i < 2; i++) {
+        window.kernel[i] = 3;
+        window.strides[i] = window.dilations[i] = 1;
+        window.array[i] = kernel_pick(70, 90);
+    }
+    cr_assert(count_windows(&window));
+    check_byte_conv_of(&window, kernel_pick(17, 40), 1, kernel_pick(1, 2), kernel_pick(0, 1) == 0, false);
+}
+
 /* Sums of bytes are exact, whatever the zero points. */
 Test(window_oracles, byte_convolution)
 {
+    for (size_t i = 0; i < 6; i++) {
+        check_byte_planes();
+    }
     for (size_t i = 0; i < 3 * N_CASES; i++) {
         check_byte_conv(false);
         check_byte_conv(true);
