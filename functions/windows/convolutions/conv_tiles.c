@@ -159,12 +159,30 @@ static bool prepare_vectors(struct mdf_workspace *workspace, struct job *job)
     return true;
 }
 
-/* Rows of the panel that begins at output `output` of a group. */
+/* Rows of the panel that begins at output `output` of a group. A third more than a panel is two of two thirds: sums of a third
+ * wait for each other. */
 static size_t panel_rows(const struct job *job, size_t output)
 {
     size_t left = job->tiles->group_outputs - output, third = job->kernels->rows / 3;
+    bool is_full = left > 4 * third || (left > 2 * third && left <= 3 * third);
 
-    return left > 2 * third ? 3 * third : left > third ? 2 * third : third;
+    return is_full ? 3 * third : left > third ? 2 * third : third;
+}
+
+/* Panels before those that are less than full. */
+static size_t count_full_panels(const struct job *job)
+{
+    size_t n = job->tiles->group_outputs / job->kernels->rows, left = job->tiles->group_outputs % job->kernels->rows;
+
+    return n > 0 && left > 0 && left <= job->kernels->rows / 3 ? n - 1 : n;
+}
+
+/* The output of a group that a panel begins at. */
+static size_t panel_output(const struct job *job, size_t panel)
+{
+    size_t n_full = count_full_panels(job);
+
+    return panel > n_full ? n_full * job->kernels->rows + job->kernels->rows / 3 * 2 : panel * job->kernels->rows;
 }
 
 static void pack_panels(void *context, size_t first, size_t last)
@@ -173,7 +191,7 @@ static void pack_panels(void *context, size_t first, size_t last)
     size_t k = job->tile.n_channels * job->tile.n_taps;
 
     for (size_t at = first; at < last; at++) {
-        size_t group = at / job->n_panels, output = at % job->n_panels * job->kernels->rows;
+        size_t group = at / job->n_panels, output = panel_output(job, at % job->n_panels);
         size_t left = job->tiles->group_outputs - output, rows = panel_rows(job, output);
         const char *weights =
             (const char *)job->tiles->weights + (group * job->tiles->group_outputs + output) * k * job->size_bytes;
@@ -444,7 +462,7 @@ static void run_points(const struct job *job, struct mdf_tile tile, size_t group
 
     tile.vectors = &job->points;
     for (size_t panel = first; panel < last;) {
-        size_t output = panel * rows, channel = group * n_outputs + output, n_full = n_outputs / rows;
+        size_t output = panel_output(job, panel), channel = group * n_outputs + output, n_full = count_full_panels(job);
         double starts[MDF_TILE_SUMS * MAX_LANES] = {0}; /* of any type */
         struct mdf_tile_panels panels = {.n = panels_at_once(job), .n_rows = panel_rows(job, output), .starts = starts};
 
@@ -479,8 +497,8 @@ static void run_pairs(const struct job *job, size_t block)
 
         tile.vectors = job->vectors + at;
         copy = copy_met(job, tile, met, pair, n);
-        for (size_t output = 0; output < n_outputs; output += rows) {
-            size_t n_rows = panel_rows(job, output), left = n_outputs - output, n_channels = left < n_rows ? left : n_rows;
+        for (size_t output = 0, n_rows; output < n_outputs; output += n_rows) {
+            size_t left = n_outputs - output, n_channels = mdf_least(left, n_rows = panel_rows(job, output));
             double starts[MAX_LANES] = {0}; /* of any type */
 
             copy_starts(job, output, n_channels, starts);
@@ -507,7 +525,7 @@ static void run_block(const struct job *job, size_t group, size_t vector_block, 
     last_vector = mdf_least(last_vector, job->n_vectors);
     tile.planes = (tiles->is_pointwise ? job->x : job->laid_out) + group * tile.n_channels * tile.n_plane * size;
     for (size_t panel = first; panel < last; panel++) {
-        size_t output = panel * job->kernels->rows, left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
+        size_t output = panel_output(job, panel), left = tiles->group_outputs - output, n_rows = panel_rows(job, output);
         size_t n_outputs = left < n_rows ? left : n_rows, channel = group * tiles->group_outputs + output;
         double starts[MAX_LANES] = {0}; /* of any type */
 
