@@ -241,7 +241,7 @@ static bool go_by_pairs(const struct job *job)
 {
     size_t n_channels = job->tile.n_channels, n_pair = 2 * job->kernels->lanes * job->size_bytes;
 
-    return !job->tiles->is_pointwise && job->tiles->n_groups == 1 && job->n_panels >= MANY_PANELS && n_pair <= 64 &&
+    return !job->tiles->is_pointwise && job->tiles->n_groups == 1 && job->n_panels >= MANY_PANELS &&
            n_channels * job->tile.n_taps * n_pair >= MANY_MET && n_channels * job->tile.n_plane * job->size_bytes >= FAR_PLANES &&
            job->n_packed * job->size_bytes <= NEAR_WEIGHTS &&
            job->tiles->group_outputs * job->n_windows * job->size_bytes <= NEAR_SUMS;
@@ -271,10 +271,12 @@ static bool prepare_pairs(struct mdf_workspace *workspace, struct job *job)
     return job->laid_out != NULL;
 }
 
-/* Of 16 bytes or 32: each known when it is compiled. */
+/* Of 16 bytes, 32 or 64: each known when it is compiled. */
 static inline void copy_vector(size_t n_bytes, const char *from, char *to)
 {
-    if (n_bytes == 32) {
+    if (n_bytes == 64) {
+        memcpy(to, from, 64);
+    } else if (n_bytes == 32) {
         memcpy(to, from, 32);
     } else {
         memcpy(to, from, 16);
