@@ -7,6 +7,7 @@
  * mean of whole numbers is cut toward zero. NaN stays NaN. Nothing folds to 0, to 1 for a product, to the lowest (highest) value
  * of the type for a maximum (minimum), to NaN for a mean of reals. Source: the ONNX operators of these names, all versions;
  * numpy's reductions. */
+#include "mdf_c/base/processor.h"
 #include "functions/elements/element.h"
 #include "functions/elements/element_helpers.h"
 #include "functions/elements/vectors/vector_math.h"
@@ -99,6 +100,31 @@ static void find_powers_float(size_t n, float *x)
 #define HIGHEST INFINITY
 #include "functions/folds/reduce_type.inc"
 
+#if defined(__x86_64__)
+#define TARGET __attribute__((target("avx2")))
+#define TYPE float32_avx2
+#define ELEMENT float
+#define TOTAL double
+#define POWER float
+#define SUFFIX float64
+#define LOWEST (-INFINITY)
+#define HIGHEST INFINITY
+#include "functions/folds/reduce_type.inc"
+
+#define TARGET __attribute__((target("avx2")))
+#define TYPE float64_avx2
+#define ELEMENT double
+#define TOTAL double
+#define POWER double
+#define SUFFIX float64
+#define LOWEST (-INFINITY)
+#define HIGHEST INFINITY
+#include "functions/folds/reduce_type.inc"
+#define REAL_FOLDS(type) (mdf_has_avx2() ? folds_##type##_avx2 : folds_##type)
+#else
+#define REAL_FOLDS(type) folds_##type
+#endif
+
 #define TYPE int32
 #define ELEMENT int32_t
 #define TOTAL int64_t
@@ -145,8 +171,8 @@ static struct folding find_folding(mdf_dtype dtype)
     char kind = mdf_dtype_kind(dtype);
 
     if (kind == 'f') {
-        return dtype == MDF_DTYPE_FLOAT64 ? (struct folding){MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64, folds_float64}
-                                          : (struct folding){MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, folds_float32};
+        return dtype == MDF_DTYPE_FLOAT64 ? (struct folding){MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT64, REAL_FOLDS(float64)}
+                                          : (struct folding){MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64, REAL_FOLDS(float32)};
     }
     if (kind == 'i') {
         return dtype == MDF_DTYPE_INT32 ? (struct folding){MDF_DTYPE_INT32, MDF_DTYPE_INT64, folds_int32}
@@ -332,10 +358,18 @@ static void fold_elements(const struct job *job, enum fold_kind kind, union tota
 /* Folds of several rows at once: where the next ones begin, from element `first` on; how many they are. */
 static size_t next_rows(const struct job *job, size_t first, size_t row, size_t offsets[ROWS_AT_ONCE])
 {
-    size_t n = job->n_rows - row < ROWS_AT_ONCE ? job->n_rows - row : ROWS_AT_ONCE;
+    const struct axes *axes = &job->reduced;
+    size_t n = job->n_rows - row < ROWS_AT_ONCE ? job->n_rows - row : ROWS_AT_ONCE, offset = offset_of(axes, row);
+    size_t n_last = axes->n > 0 ? (size_t)axes->sizes[axes->n - 1] : 1, place = row % n_last;
 
     for (size_t i = 0; i < n; i++) {
-        offsets[i] = first + offset_of(&job->reduced, row + i);
+        offsets[i] = first + offset;
+        if (++place < n_last) {
+            offset += (size_t)axes->strides[axes->n - 1];
+        } else {
+            place = 0;
+            offset = offset_of(axes, row + i + 1);
+        }
     }
     return n;
 }
