@@ -607,11 +607,29 @@ static bool may_begin_typed(struct lowering *lowering)
     return true;
 }
 
+/* A sequence with room for more that somebody looks at, as one of all its items. */
+static bool settle_rooms(struct lowering *lowering, const struct mdf_lowering_request *request, struct scope *scope)
+{
+    for (size_t i = 0; i < scope->capacity; i++) {
+        struct binding *binding = &scope->bindings[i];
+
+        if (binding->operand != MDF_NO_OPERAND && binding->id != MDF_LOWERED_NONE && lowering->facts[binding->id].room != NULL &&
+            binding->is_written && is_observed(request, binding)) {
+            binding->id = lowering_add_sequence(lowering, lowering_cut_room(lowering, binding->id));
+            if (binding->id == MDF_LOWERED_NONE) {
+                return lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
+            }
+        }
+    }
+    return true;
+}
+
 static bool lower_all(struct lowering *lowering, const void *opaque)
 {
     const struct mdf_lowering_request *request = opaque;
     struct region whole = {0};
     struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .room = request->rooms};
+    bool is_settled;
     size_t i;
 
     lowering->region = &whole;
@@ -623,8 +641,9 @@ static bool lower_all(struct lowering *lowering, const void *opaque)
     if (request->go_through != NULL && !request->go_through(lowering, &scope, request->plan)) {
         return false;
     }
+    is_settled = settle_rooms(lowering, request, &scope);
     lowering->region = NULL;
-    if (!lowering_complete_region(lowering, &whole)) {
+    if (!is_settled || !lowering_complete_region(lowering, &whole)) {
         return false;
     }
     lowering->lowered->region = (struct mdf_lowered_region){whole.ops, whole.n_ops};

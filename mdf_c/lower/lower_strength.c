@@ -24,8 +24,9 @@ bool lowering_is_plain(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct fact *fact = &lowering->facts[id];
 
-    return lowering_is_constant(lowering, id) || (fact->growth == NULL && fact->items == NULL && !fact->is_sequence && !fact->is_optional &&
-                                                  !fact->is_open && fact->other.kind == MDF_KIND_NONE);
+    return lowering_is_constant(lowering, id) ||
+           (fact->growth == NULL && fact->items == NULL && !fact->is_sequence && fact->room == NULL && !fact->is_optional &&
+            !fact->is_open && fact->other.kind == MDF_KIND_NONE);
 }
 
 static uint8_t weakest(const struct lowering *lowering, mdf_lowered_id id)
@@ -264,7 +265,10 @@ mdf_lowered_id lowering_merge(struct lowering *lowering, struct mdf_lowered_if *
         return then;
     }
     if (a->kind != MDF_KIND_TENSOR || b->kind != MDF_KIND_TENSOR) {
-        return lowering_merge_optionals(lowering, branches, then, otherwise);
+        id = lowering_merge_rooms(lowering, branches, then, otherwise);
+        return id != MDF_LOWERED_NONE || lowering_has_failed(lowering)
+                   ? id
+                   : lowering_merge_optionals(lowering, branches, then, otherwise);
     }
     if (lowering->facts[then].growth != NULL || lowering->facts[otherwise].growth != NULL) {
         return MDF_LOWERED_NONE; /* a state that grows is nothing that an op makes */

@@ -58,6 +58,13 @@ struct seen_state {
     struct mdf_lowered_call *calls[2];
 };
 
+/* A list of the first `count` rows of an array (lower_sequence_room.c); before it has an item `rows` is NONE, and the form of the
+ * first one goes where `item_form` says. */
+struct room {
+    mdf_lowered_id rows, count;
+    const struct mdf_value **item_form;
+};
+
 struct fact {
     struct mdf_value example;
     struct lowering_view view;
@@ -76,6 +83,7 @@ struct fact {
     size_t n_items;
     bool is_sequence; /* a list whose items are the rows of the array `rows` (lower_sequence.c) */
     mdf_lowered_id rows;
+    const struct room *room; /* of a list in an array with room for more; NULL: it is none */
     bool is_optional; /* `content` where the truth `is_there` holds, else nothing (lower_optional.c) */
     mdf_lowered_id is_there, content;
     /* As strong (enum mdf_strength) as its example where the truth `is_strong` holds (NONE: it is not known before), else
@@ -365,6 +373,16 @@ mdf_lowered_id lowering_meet_sequence(struct lowering *lowering, const struct md
 /* The sequence of an array's rows. */
 mdf_lowered_id lowering_add_sequence(struct lowering *lowering, mdf_lowered_id rows);
 
+/* --- lower_sequence_room.c: the sequence of the first `count` rows of an array. */
+mdf_lowered_id lowering_add_room(struct lowering *lowering, mdf_lowered_id rows, mdf_lowered_id count);
+/* These, one at least, as rows of a length that only a run knows: in the example one, or all that there is room for. NONE without
+ * a refusal: the lowering stands in a loop or a branch, or it is for C source. */
+mdf_lowered_id lowering_cut_room(struct lowering *lowering, mdf_lowered_id sequence);
+/* What the sides of an IF leave, where one is a sequence with room for more; NONE, which may be no refusal:
+ * it is not so. */
+mdf_lowered_id lowering_merge_rooms(struct lowering *lowering, struct mdf_lowered_if *branches, mdf_lowered_id a,
+                                    mdf_lowered_id b);
+
 /* --- lower_optional.c: what may not be there. `content` where a truth holds, else nothing; what is known is what it holds, or nothing.
  * NONE: it is no array of numbers, or memory ran out. */
 mdf_lowered_id lowering_add_optional(struct lowering *lowering, mdf_lowered_id is_there, mdf_lowered_id content);
@@ -415,6 +433,8 @@ mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, si
 mdf_lowered_id lowering_item_at(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index);
 mdf_lowered_id lowering_item_along(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id index, size_t axis);
 mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end);
+/* Those in front of a number, an array of one. */
+mdf_lowered_id lowering_items_to(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id end);
 /* Elements that are at least, or at most, a number: the limit where they are not, or where it is NaN. */
 mdf_lowered_id lowering_limit(struct lowering *lowering, mdf_lowered_id limit, mdf_lowered_id array, bool is_least);
 mdf_lowered_id lowering_count_items(struct lowering *lowering, mdf_lowered_id array);

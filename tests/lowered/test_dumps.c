@@ -295,6 +295,20 @@ Test(dumps, places_in_rows)
               "%s", text);
 }
 
+/* What one branch puts into a sequence is put into an array where it lies; a list of what is there is made behind the loop, and
+ * where nothing is, the instructions run as they stand. */
+Test(dumps, sequences_with_room)
+{
+    const struct cli_outcome *outcome = cli_call("mdf-run tests/data/dumps/filtered.yaml -n 4 --dump lowered");
+
+    cr_expect(strstr(outcome->output, " float32[9,3] = put v") != NULL && strstr(outcome->output, " of 9, in place  ;") != NULL &&
+                  strstr(outcome->output, " float32[0,3] = call Slice(") != NULL,
+              "%.9000s", outcome->output);
+    expect_plain("tests/data/dumps/filtered.yaml", 4, "");
+    expect_plain("tests/data/dumps/filtered.yaml -i least=99", 4, "");
+    expect_plain("tests/data/compile/sequence_rooms.yaml", 4, "");
+}
+
 /* Calls in loops that a function of plain C does, with the bits of the kernel; what nobody reads it does not make. */
 Test(dumps, routines_in_loops)
 {

@@ -199,6 +199,8 @@ static const char *const computed_alike[] = {
     "tests/data/compile/draws.json --typed --trace -n 2 --seed 123456789012 --float32",
     "tests/data/compile/sequences.yaml --typed --trace -n 2",
     "tests/data/compile/sequence_positions.yaml --typed --trace -n 2",
+    "tests/data/compile/sequence_rooms.yaml --typed --trace -n 2",
+    "tests/data/compile/sequence_rooms.yaml --typed --trace -n 2 -i least=3.5",
     "tests/data/compile/sequence_positions.yaml --typed --trace -n 2 -i at=4 -i runs=3",
     "tests/data/compile/subscripts.yaml --typed --trace -n 3",
     "tests/data/compile/subscripts.yaml --typed --trace -n 3 -i k=-3",

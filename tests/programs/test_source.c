@@ -114,6 +114,7 @@ Test(source, any_allocation_may_fail)
         {"tests/data/compile/arrays.json", 9973},
         {"tests/data/compile/routines.json", 9973},
         {"tests/data/compile/sequences.yaml", 97},
+        {"tests/data/compile/sequence_rooms.yaml", 1999},
         {"tests/data/compile/optionals.yaml", 97},
         {"tests/data/compile/grown.yaml", 997},
     };

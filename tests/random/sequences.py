@@ -113,6 +113,25 @@ def _map(g, s):
     return _call(g, "SequenceMap", [s], s.element, given.shape, s.n, body={"graph": inner})
 
 
+def _either(g, s):
+    """What one of two branches makes of a sequence, by the number of a run: one of them may hand it on."""
+    zero, two = g.constant("int64", [], [0]), g.constant("int64", [], [g.rng.choice([2, 3])])
+    rest = g.call("Mod", [g.numbers[0], two], [("int64", [])])[0]
+    chosen = g.call("Equal", [rest, zero], [("bool", [])])[0]
+    branches = []
+    for may_keep in (True, g.rng.random() < 0.3):
+        branch = onnx_grammar.Graph(g.program, g)
+        branch.numbers, branch.n_runs = g.numbers, g.n_runs
+        if may_keep and g.program.opset >= 16 and g.rng.random() < 0.6:
+            made = branch.call("Identity", [s], [(s.type, None)])[0]
+        else:
+            made = _change(branch, s)
+        branches.append({"graph": {"initializers": branch.initializers, "nodes": branch.nodes, "inputs": [], "outputs": [onnx_grammar.declared(made)]}})
+    branches = branches[::g.rng.choice([1, -1])]
+    made = g.call("If", [chosen], [(s.type, None)], then_branch=branches[0], else_branch=branches[1])[0]
+    return Sequence(made.name, s.element, s.item, None)
+
+
 def _loop(g, sequences):
     rng, program = g.rng, g.program
     states = rng.sample(sequences, min(len(sequences), rng.choice([1, 1, 2])))
@@ -125,7 +144,7 @@ def _loop(g, sequences):
     body.values += body.numbers + inner_arrays
     keeps, following = [], []
     for s, outer in zip(inside, states):
-        kind = rng.choice(["queue", "grow", "same", "other"])
+        kind = rng.choice(["queue", "grow", "same", "other", "either", "either"])
         s.n = outer.n if kind in ("queue", "same") else None
         keeps.append(kind)
     for s in inside + sequences[:1]:
@@ -143,6 +162,10 @@ def _loop(g, sequences):
                 _look(body, s)
         elif kind == "other":
             s = _change(body, s)
+        elif kind == "either":
+            s = _either(body, s)
+            if rng.random() < 0.4:
+                _look(body, s)
         following.append(s)
     following = [body.call("Identity", [s], [(s.type, None)])[0] if program.opset >= 16 and rng.random() < 0.3 else s for s in following]
     nexts = [nests._next(body, v) for v in inner_arrays]

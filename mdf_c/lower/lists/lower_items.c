@@ -104,13 +104,23 @@ mdf_lowered_id lowering_item(struct lowering *lowering, mdf_lowered_id array, si
     return lowering_item_at(lowering, array, lowering_add_wholes(lowering, &number, 1, 0));
 }
 
-mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end)
+static mdf_lowered_id cut_items(struct lowering *lowering, mdf_lowered_id array, int64_t first, mdf_lowered_id end)
 {
-    const int64_t bounds[] = {(int64_t)first, (int64_t)end};
-    const mdf_lowered_id inputs[] = {array, lowering_add_wholes(lowering, &bounds[0], 1, 1),
-                                     lowering_add_wholes(lowering, &bounds[1], 1, 1)};
+    const mdf_lowered_id inputs[] = {array, lowering_add_wholes(lowering, &first, 1, 1), end};
 
     return call(lowering, "Slice", inputs, 3, NULL);
+}
+
+mdf_lowered_id lowering_items(struct lowering *lowering, mdf_lowered_id array, size_t first, size_t end)
+{
+    const int64_t bound = (int64_t)end;
+
+    return cut_items(lowering, array, (int64_t)first, lowering_add_wholes(lowering, &bound, 1, 1));
+}
+
+mdf_lowered_id lowering_items_to(struct lowering *lowering, mdf_lowered_id array, mdf_lowered_id end)
+{
+    return cut_items(lowering, array, 0, end);
 }
 
 mdf_lowered_id lowering_count_items(struct lowering *lowering, mdf_lowered_id array)

@@ -3,10 +3,9 @@
  * somebody looks at the sequence itself, its items are looked at where they lie (struct mdf_lowered_output). A sequence that was
  * empty before a loop has rows behind it only (lower_growth.c). Of one whose items differ in form these are known one by one, as
  * those of a list (lower_list.c), as long as positions are known too. See lowering.h. */
-#include "mdf_c/lower/loops/lower_loops.h"
+#include "mdf_c/lower/lists/sequence_call.h"
 
 #include "functions/elements/element.h"
-#include "mdf_c/lower/nests/nest_draft.h"
 #include "mdf_c/lower/terms.h"
 #include "mdf_c/lower/trial.h"
 #include "mdf_c/tensor/rows.h"
@@ -51,6 +50,9 @@ mdf_lowered_id lowering_find_rows(struct lowering *lowering, mdf_lowered_id sequ
 
     if (fact->is_sequence) {
         return fact->rows;
+    }
+    if (fact->room != NULL) {
+        return lowering_cut_room(lowering, sequence);
     }
     return lowering_example(lowering, sequence)->kind == MDF_KIND_LIST && lowering_is_constant(lowering, sequence)
                ? keep_rows(lowering, sequence)
@@ -174,16 +176,6 @@ const mdf_lowered_id *lowering_sequence_items(struct lowering *lowering, mdf_low
 
 /* ------------------------------------------------------------------ calls */
 
-/* A call with its sequence, input 0: rows, or items that are known one by one. */
-struct sequence_call {
-    struct lowering *lowering;
-    struct scope *scope;
-    const struct mdf_code_call *source;
-    mdf_lowered_id rows;
-    const mdf_lowered_id *items; /* NULL: it is one of rows */
-    size_t n_items;
-};
-
 /* Whether a call takes an array of that type: what has never run, in a branch or a loop without runs, nobody has asked. */
 static bool takes_type(const struct sequence_call *call, size_t i, mdf_lowered_id id)
 {
@@ -193,8 +185,7 @@ static bool takes_type(const struct sequence_call *call, size_t i, mdf_lowered_i
            (call->source->signature->inputs[i].tensors & MDF_DTYPE_BIT((mdf_dtype)value->dtype)) != 0;
 }
 
-/* Input `i`, as calls read it; NONE where it is left out, *is_given says which, or on failure. */
-static mdf_lowered_id read_input(const struct sequence_call *call, size_t i, bool *is_given)
+mdf_lowered_id sequence_input(const struct sequence_call *call, size_t i, bool *is_given)
 {
     mdf_operand operand = i < call->source->n_inputs ? call->source->inputs[i] : MDF_NO_OPERAND;
     mdf_lowered_id id = operand == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_operand(call->lowering, call->scope, operand);
@@ -217,7 +208,7 @@ static bool has_input(const struct sequence_call *call, size_t input)
 {
     bool is_given;
 
-    read_input(call, input, &is_given);
+    sequence_input(call, input, &is_given);
     return is_given;
 }
 
@@ -225,7 +216,7 @@ static bool has_input(const struct sequence_call *call, size_t input)
 static bool is_computed(const struct sequence_call *call, size_t i)
 {
     bool is_given;
-    mdf_lowered_id id = read_input(call, i, &is_given);
+    mdf_lowered_id id = sequence_input(call, i, &is_given);
 
     return id != MDF_LOWERED_NONE && !lowering_is_constant(call->lowering, id);
 }
@@ -256,7 +247,7 @@ static size_t count_rows(const struct sequence_call *call)
 static bool read_position(const struct sequence_call *call, size_t input, int64_t n, int64_t missing, int64_t *position)
 {
     bool is_given;
-    mdf_lowered_id id = read_input(call, input, &is_given);
+    mdf_lowered_id id = sequence_input(call, input, &is_given);
 
     *position = missing;
     if (is_given && (id == MDF_LOWERED_NONE || !lowering_is_constant(call->lowering, id) ||
@@ -287,8 +278,7 @@ static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowe
     return lowering_has_failed(call->lowering) || n_there == 0 ? MDF_LOWERED_NONE : lowering_join(call->lowering, there, n_there);
 }
 
-/* ... and has the form of the rows, if there are any. */
-static bool fits_rows(const struct sequence_call *call, mdf_lowered_id item)
+bool sequence_fits(const struct sequence_call *call, mdf_lowered_id item)
 {
     const struct mdf_value *value = lowering_example(call->lowering, item);
     const struct mdf_value *rows = call->rows == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, call->rows);
@@ -299,13 +289,12 @@ static bool fits_rows(const struct sequence_call *call, mdf_lowered_id item)
                               memcmp(mdf_value_shape(value), mdf_value_shape(rows) + 1, value->rank * sizeof(int64_t)) == 0)));
 }
 
-/* An item as a row: in the form of the others. */
-static mdf_lowered_id make_row(const struct sequence_call *call, mdf_lowered_id item)
+mdf_lowered_id sequence_row(const struct sequence_call *call, mdf_lowered_id item)
 {
     const struct mdf_value *value = lowering_example(call->lowering, item);
     int64_t shape[MDF_INLINE_RANK];
 
-    if (!fits_rows(call, item)) {
+    if (!sequence_fits(call, item)) {
         lowering_fail_about(call->lowering, MDF_REFUSED_NO_NUMBERS, value, NULL);
         return MDF_LOWERED_NONE;
     }
@@ -326,102 +315,6 @@ static mdf_lowered_id *make_items(const struct sequence_call *call, size_t n)
     return items;
 }
 
-/* Input `i` as a number, also where that is an array of one; NONE: it is none. */
-static mdf_lowered_id read_number(const struct sequence_call *call, size_t i)
-{
-    bool is_given;
-    mdf_lowered_id id = read_input(call, i, &is_given);
-    const struct mdf_value *number = id == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, id);
-    struct mdf_value scalar = {0};
-
-    if (number == NULL || number->kind != MDF_KIND_TENSOR || number->length != 1 ||
-        (number->dtype != MDF_DTYPE_INT64 && number->dtype != MDF_DTYPE_INT32)) {
-        return MDF_LOWERED_NONE;
-    }
-    mdf_value_borrow_tensor(call->lowering->memory, &scalar, (mdf_dtype)number->dtype, (enum mdf_strength)number->strength, 0,
-                            NULL, number->data);
-    return number->rank == 0                          ? id
-           : lowering_is_constant(call->lowering, id) ? lowering_add_constant(call->lowering, &scalar, false)
-                                                      : lowering_convert(call->lowering, id, &scalar);
-}
-
-/* A position among n items that is not known before, counted from the first, and less than `end`: any other bails out. */
-static mdf_lowered_id compute_position(const struct sequence_call *call, size_t input, int64_t n, int64_t end)
-{
-    struct lowering *lowering = call->lowering;
-    mdf_lowered_id given = read_number(call, input), is_before, is_behind;
-    struct lowering_range range = {INT64_MIN, INT64_MAX};
-
-    given = given == MDF_LOWERED_NONE ? given : lowering_cast(lowering, given, MDF_DTYPE_INT64);
-    if (given == MDF_LOWERED_NONE || (lowering_find_range(lowering, given, &range) && range.low >= 0 && range.high < end)) {
-        return given;
-    }
-    is_before = mdf_term_compute(lowering, MDF_LOWERED_LESS, false, given, mdf_term_whole(lowering, -n));
-    is_behind = mdf_term_compute(lowering, MDF_LOWERED_GREATER_EQUAL, false, given, mdf_term_whole(lowering, end));
-    return !lowering_bail_out_if(lowering, mdf_term_or(lowering, is_before, is_behind))
-               ? MDF_LOWERED_NONE
-               : mdf_term_choose(lowering,
-                                 mdf_term_compute(lowering, MDF_LOWERED_LESS, false, given, mdf_term_whole(lowering, 0)),
-                                 mdf_term_compute(lowering, MDF_LOWERED_ADD, false, given, mdf_term_whole(lowering, n)), given);
-}
-
-/* Which row each of n is, where from a position on they are those one further: `row + (position <= row)`, or `-`. */
-static mdf_lowered_id find_moved(const struct sequence_call *call, mdf_lowered_id position, size_t n,
-                                 const struct mdf_element *by)
-{
-    struct nest_draft *draft = draft_new(call->lowering);
-    const struct mdf_nest_view view = {.id = position, .at = MDF_NEST_NONE};
-    const int64_t stride = 1;
-    uint8_t axis, in[2], row;
-
-    if (draft == NULL) {
-        return MDF_LOWERED_NONE;
-    }
-    axis = draft_axis(draft, (int64_t)n);
-    in[0] = draft_load_elements(call->lowering, draft, &view, 0, NULL, NULL);
-    in[1] = row = draft_count(call->lowering, draft, MDF_DTYPE_INT64, n, axis);
-    in[1] = draft_cast(draft, draft_apply(call->lowering, draft, MDF_ELEMENT(less_or_equal), in), MDF_DTYPE_INT64);
-    in[0] = row;
-    return lowering_add_computed_nest(call->lowering, draft, draft_apply(call->lowering, draft, by, in), n, 1, &axis, &stride);
-}
-
-/* The rows from a position on moved back by one, and an item there, of their form. */
-static mdf_lowered_id insert_at(const struct sequence_call *call, mdf_lowered_id item, mdf_lowered_id position, int64_t n)
-{
-    struct lowering *lowering = call->lowering;
-    struct mdf_lowered_put *put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *put);
-    mdf_lowered_id from =
-        position == MDF_LOWERED_NONE ? position : find_moved(call, position, (size_t)n + 1, MDF_ELEMENT(subtract));
-    struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .n_in = 3, .in = {from, item, position}};
-
-    if (put == NULL) {
-        lowering_out_of_memory(lowering);
-        return MDF_LOWERED_NONE;
-    }
-    op.in[0] = from == MDF_LOWERED_NONE ? from : lowering_item_at(lowering, call->rows, from); /* in front of row 0 the last */
-    if (op.in[0] == MDF_LOWERED_NONE) {
-        return op.in[0];
-    }
-    *put =
-        (struct mdf_lowered_put){.n_indices = 1, .steps = {(int64_t)lowering_example(lowering, item)->length}, .limits = {n + 1}};
-    op.of.put = put;
-    op.dtype = lowering_example(lowering, op.in[0])->dtype;
-    return lowering_add_element_op(lowering, op, lowering_example(lowering, op.in[0]));
-}
-
-static mdf_lowered_id erase_at(const struct sequence_call *call, mdf_lowered_id position, int64_t n)
-{
-    mdf_lowered_id from;
-
-    if (position != MDF_LOWERED_NONE && n == 2) { /* an array of one number would be no scalar */
-        from = mdf_term_compute(call->lowering, MDF_LOWERED_SUBTRACT, false, mdf_term_whole(call->lowering, 1), position);
-        from = from == MDF_LOWERED_NONE ? from : lowering_item_at(call->lowering, call->rows, from);
-        return from == MDF_LOWERED_NONE ? from : make_row(call, from);
-    }
-    from = position == MDF_LOWERED_NONE ? position : find_moved(call, position, (size_t)n - 1, MDF_ELEMENT(add));
-    return from == MDF_LOWERED_NONE ? from : lowering_item_at(call->lowering, call->rows, from);
-}
-
 /* SequenceConstruct. */
 static mdf_lowered_id construct(struct sequence_call *call)
 {
@@ -430,13 +323,13 @@ static mdf_lowered_id construct(struct sequence_call *call)
     bool is_given;
 
     for (i = 0; items != NULL && i < n; i++) {
-        items[i] = read_input(call, i, &is_given);
+        items[i] = sequence_input(call, i, &is_given);
         if (items[i] == MDF_LOWERED_NONE) {
             lowering_fail(call->lowering, MDF_REFUSED_LEFT_OUT);
             return MDF_LOWERED_NONE;
         }
-        if (n_fitting == i && fits_rows(call, items[i])) {
-            const mdf_lowered_id parts[2] = {call->rows, make_row(call, items[i])};
+        if (n_fitting == i && sequence_fits(call, items[i])) {
+            const mdf_lowered_id parts[2] = {call->rows, sequence_row(call, items[i])};
 
             call->rows = join_rows(call, parts, 2);
             n_fitting += call->rows != MDF_LOWERED_NONE;
@@ -470,7 +363,7 @@ static mdf_lowered_id insert_item(const struct sequence_call *call, mdf_lowered_
 static mdf_lowered_id insert(const struct sequence_call *call)
 {
     bool is_given;
-    mdf_lowered_id item = read_input(call, 1, &is_given), row;
+    mdf_lowered_id item = sequence_input(call, 1, &is_given), row;
     int64_t n, position;
     mdf_lowered_id parts[3];
 
@@ -478,10 +371,10 @@ static mdf_lowered_id insert(const struct sequence_call *call)
         return item;
     }
     if (call->items != NULL ||
-        (call->rows != MDF_LOWERED_NONE && count_rows(call) > 0 && is_item(call->lowering, item) && !fits_rows(call, item))) {
+        (call->rows != MDF_LOWERED_NONE && count_rows(call) > 0 && is_item(call->lowering, item) && !sequence_fits(call, item))) {
         return insert_item(call, item);
     }
-    row = make_row(call, item);
+    row = sequence_row(call, item);
     if (row == MDF_LOWERED_NONE) {
         return row;
     }
@@ -493,7 +386,9 @@ static mdf_lowered_id insert(const struct sequence_call *call)
         return lowering_add_sequence(call->lowering, lowering_append_row(call->lowering, call->rows, row));
     }
     if (n > 0 && is_computed(call, 2)) {
-        return lowering_add_sequence(call->lowering, insert_at(call, item, compute_position(call, 2, n, n + 1), n));
+        return lowering_add_sequence(
+            call->lowering,
+            sequence_insert_at(call, item, sequence_position(call, 2, mdf_term_whole(call->lowering, n), true), (size_t)n + 1));
     }
     if (n == 0 || !read_position(call, 2, n, n, &position)) {
         return refuse(call);
@@ -524,7 +419,8 @@ static mdf_lowered_id erase(const struct sequence_call *call)
     mdf_lowered_id parts[2];
 
     if (n > 1 && is_computed(call, 1)) {
-        return lowering_add_sequence(call->lowering, erase_at(call, compute_position(call, 1, n, n), n));
+        return lowering_add_sequence(
+            call->lowering, sequence_erase_at(call, sequence_position(call, 1, mdf_term_whole(call->lowering, n), false), n));
     }
     if (n < 2 || !read_position(call, 1, n, -1, &position) || position == n) {
         return refuse(call);
@@ -537,7 +433,7 @@ static mdf_lowered_id erase(const struct sequence_call *call)
 /* SequenceAt: an index past the end bails out, or is an error of the kernel. */
 static mdf_lowered_id take_item(const struct sequence_call *call)
 {
-    mdf_lowered_id index = read_number(call, 1);
+    mdf_lowered_id index = sequence_number(call, 1);
 
     return index == MDF_LOWERED_NONE ? refuse(call) : lowering_item_at(call->lowering, call->rows, index);
 }
@@ -567,7 +463,7 @@ static mdf_lowered_id count(const struct sequence_call *call)
 static int64_t find_part(const struct sequence_call *call, int64_t size, bool *are_lengths)
 {
     bool is_given;
-    mdf_lowered_id id = read_input(call, 1, &is_given);
+    mdf_lowered_id id = sequence_input(call, 1, &is_given);
     const struct mdf_value *given = id == MDF_LOWERED_NONE ? NULL : lowering_example(call->lowering, id);
     const int64_t *lengths;
     size_t i;
@@ -595,7 +491,7 @@ static mdf_lowered_id split_items(const struct sequence_call *call, mdf_lowered_
 {
     struct lowering *lowering = call->lowering;
     bool is_given;
-    mdf_lowered_id id = read_input(call, 1, &is_given), *items, moved;
+    mdf_lowered_id id = sequence_input(call, 1, &is_given), *items, moved;
     const struct mdf_value *given = id == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, id);
     int64_t size = mdf_value_shape(lowering_example(lowering, whole))[axis], first = 0, length;
     size_t n, i;
@@ -638,7 +534,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
     struct lowering *lowering = call->lowering;
     const int64_t *keeps = mdf_code_setting(call->source, "keepdims");
     bool is_given, are_lengths, keeps_axis;
-    mdf_lowered_id whole = read_input(call, 0, &is_given), rows;
+    mdf_lowered_id whole = sequence_input(call, 0, &is_given), rows;
     const struct mdf_value *value = whole == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, whole);
     int64_t shape[MDF_INLINE_RANK + 2], size, part;
     size_t axis, d, rank = 0;
@@ -798,8 +694,9 @@ static bool takes_arrays(const struct mdf_code_call *source)
 /* Whether a call hands on a sequence whose items are known one by one, as it is. */
 static bool hands_items_on(const struct lowering *lowering, mdf_lowered_id id, const struct mdf_code_call *source)
 {
-    return source->operator->element == MDF_ELEMENT(kept) && lowering->facts[id].items != NULL &&
-           lowering_example(lowering, id)->dtype != MDF_DTYPE_NONE;
+    return source->operator->element == MDF_ELEMENT(kept) &&
+           (lowering->facts[id].room != NULL ||
+            (lowering->facts[id].items != NULL && lowering_example(lowering, id)->dtype != MDF_DTYPE_NONE));
 }
 
 /* The sequence that a call reads; NONE without a refusal: it reads none. */
@@ -821,7 +718,7 @@ static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *sco
         if (i == 0 && id != MDF_LOWERED_NONE &&
             (takes_sequence || lowering->facts[id].is_sequence || hands_items_on(lowering, id, source))) {
             found = id;
-        } else if (id != MDF_LOWERED_NONE && lowering->facts[id].is_sequence) {
+        } else if (id != MDF_LOWERED_NONE && (lowering->facts[id].is_sequence || lowering->facts[id].room != NULL)) {
             lowering_fail_about(lowering, MDF_REFUSED_NO_NUMBERS, lowering_example(lowering, id), NULL);
             return MDF_LOWERED_NONE;
         }
@@ -863,6 +760,8 @@ bool lowering_sequence_call(struct lowering *lowering, struct scope *scope, cons
     }
     if (id != MDF_LOWERED_NONE && source->operator->element == MDF_ELEMENT(kept)) {
         result = id;
+    } else if (id != MDF_LOWERED_NONE && lowering->facts[id].room != NULL && form != MDF_FORM_SEQUENCE_JOIN) {
+        result = sequence_in_room(&call, id);
     } else {
         call.rows = makes || is_array(lowering, id) ? id : lowering_find_rows(lowering, id);
         call.items = makes || call.rows != MDF_LOWERED_NONE ? NULL : lowering_sequence_items(lowering, id, &call.n_items);

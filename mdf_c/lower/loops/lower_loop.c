@@ -579,17 +579,18 @@ static bool passes_states_on(const struct loop *loop, const struct loop_bounds *
     return bounds->n_runs == 0 && i >= loop->source->n_outputs;
 }
 
-/* As a loop, with a few runs before it. */
-static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+/* As a loop, with a few runs before it; `item_forms`: its sequences as rows with room for more. */
+static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                          const struct mdf_value **item_forms)
 {
     size_t n_states = source->n_inputs > LOOP_FIRST_STATE ? source->n_inputs - LOOP_FIRST_STATE : 0, changing = 0, n_counted;
-    struct loop outside = {.lowering = lowering, .outer = scope, .source = source}, loop;
+    struct loop outside = {.lowering = lowering, .outer = scope, .source = source, .item_forms = item_forms}, loop;
     struct loop_bounds bounds;
     struct stage stages[2];
     bool changes = true, moves = false, has_optionals;
 
-    if (!loop_read_bounds(&outside, &bounds) || !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) ||
-        !mark_lists(&outside, n_states)) {
+    if (!loop_read_bounds(&outside, &bounds) || (item_forms != NULL && !loop_find_room(&outside, &bounds)) ||
+        !loop_read_initial(&outside, LOOP_FIRST_STATE, n_states) || !mark_lists(&outside, n_states)) {
         return false;
     }
     if (passes_states_on(&outside, &bounds, n_states)) {
@@ -656,13 +657,61 @@ static bool lower_as_loop(struct lowering *lowering, struct scope *scope, const 
             }
             break;
         }
-        if (!loop_peel(&outside, &bounds, n_states)) {
+        if (item_forms != NULL || !loop_peel(&outside, &bounds, n_states)) {
             return loop_refuse_state(&loop, changing);
         }
         outside.moves = NULL;
         moves = false;
     }
     return (outside.n_peeled == 0 || loop_join_runs(&outside, n_states, bounds.n_runs, NULL)) && loop_bind_results(&outside);
+}
+
+/* Once more for each sequence of no item whose form a try has told. */
+static bool lower_with_room(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                            const struct lowering_attempt *attempt)
+{
+    size_t n_states = source->n_inputs > LOOP_FIRST_STATE ? source->n_inputs - LOOP_FIRST_STATE : 0, n_known = 0, n, i;
+    const struct mdf_value **item_forms = mdf_arena_array(&lowering->scratch, n_states, sizeof *item_forms);
+
+    if (item_forms == NULL) {
+        return lowering_out_of_memory(lowering);
+    }
+    while (!lower_as_loop(lowering, scope, source, item_forms)) {
+        for (n = 0, i = 0; i < n_states; i++) {
+            n += item_forms[i] != NULL;
+        }
+        if (n == n_known || !loop_may_be_tried_again(lowering) || !lowering_take_back(lowering, attempt)) {
+            return false;
+        }
+        n_known = n;
+    }
+    return true;
+}
+
+/* Whether a state is a sequence. */
+static bool has_sequences(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
+{
+    for (size_t i = LOOP_FIRST_STATE; i < source->n_inputs; i++) {
+        mdf_lowered_id id = lowering_any_value_of(lowering, scope, source->inputs[i]);
+
+        if (id != MDF_LOWERED_NONE && lowering_example(lowering, id)->kind == MDF_KIND_LIST &&
+            lowering_example(lowering, id)->dtype != MDF_DTYPE_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In another way than as a loop of states that keep their forms. */
+static bool lower_otherwise(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
+                            const struct lowering_attempt *attempt, enum mdf_refusal_reason why)
+{
+    if (loop_may_be_written_out(lowering) && lowering_take_back(lowering, attempt) &&
+        loop_write_out(lowering, scope, source, why)) {
+        return true;
+    }
+    return lowering_take_back(lowering, attempt) && has_sequences(lowering, scope, source) && loop_may_be_tried_again(lowering) &&
+           lower_with_room(lowering, scope, source, attempt);
 }
 
 bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source)
@@ -673,14 +722,11 @@ bool lowering_loop(struct lowering *lowering, struct scope *scope, const struct 
     if (!lowering_begin_attempt(lowering, &attempt)) {
         return false;
     }
-    if (lower_as_loop(lowering, scope, source)) {
+    if (lower_as_loop(lowering, scope, source, NULL)) {
         return true;
     }
     why = lowering->refusal;
-    if (!loop_may_be_written_out(lowering) || !lowering_take_back(lowering, &attempt)) {
-        return false;
-    }
-    if (!loop_write_out(lowering, scope, source, why.reason)) {
+    if (!lower_otherwise(lowering, scope, source, &attempt, why.reason)) {
         lowering->refusal = lowering->refusal.reason == MDF_REFUSED_OUT_OF_MEMORY ? lowering->refusal : why;
         return false;
     }

@@ -55,8 +55,17 @@ static bool read_state(struct loop *loop, size_t i, mdf_lowered_id id)
 {
     struct lowering *lowering = loop->lowering;
     bool is_list = lowering_example(lowering, id)->kind == MDF_KIND_LIST;
-    mdf_lowered_id rows = is_list ? lowering_find_rows(lowering, id) : MDF_LOWERED_NONE;
+    mdf_lowered_id rows;
 
+    if (!loop_read_room(loop, i, id)) {
+        return false;
+    }
+    loop->zeros[i] = MDF_LOWERED_NONE;
+    loop->is_sequence[i] = false;
+    if (loop->counts[i] != MDF_LOWERED_NONE) {
+        return true;
+    }
+    rows = is_list ? lowering_find_rows(lowering, id) : MDF_LOWERED_NONE;
     loop->is_sequence[i] = rows != MDF_LOWERED_NONE;
     loop->initial[i] = loop->is_sequence[i] ? rows : id;
     loop->zeros[i] = lowering->facts[id].is_optional ? lowering_zeros_of_either(lowering, id, id) : MDF_LOWERED_NONE;
@@ -77,11 +86,13 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
     loop->truths = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->truths);
     loop->stays = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->stays);
     loop->is_sequence = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->is_sequence);
+    loop->counts = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->counts);
     loop->items = mdf_arena_array(&loop->lowering->scratch, MOST_WRITTEN_OUT, sizeof *loop->items);
     loop->n_initial = n;
     loop->results = mdf_arena_array(&loop->lowering->scratch, loop->source->n_outputs, sizeof *loop->results);
     if (loop->initial == NULL || loop->numbers == NULL || loop->stays == NULL || loop->results == NULL ||
-        loop->is_sequence == NULL || loop->items == NULL || loop->is_truth == NULL || loop->zeros == NULL || loop->truths == NULL) {
+        loop->is_sequence == NULL || loop->items == NULL || loop->counts == NULL || loop->is_truth == NULL ||
+        loop->zeros == NULL || loop->truths == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
     for (i = 0; i < n; i++) {
@@ -148,8 +159,7 @@ bool loop_hands_on(const struct mdf_code *body, mdf_operand yield, mdf_operand f
     return operand == formal;
 }
 
-/* One of the two states that an optional is. */
-static mdf_lowered_id add_part(struct loop *loop, size_t i, mdf_lowered_id initial, bool is_truth)
+mdf_lowered_id loop_add_part(struct loop *loop, size_t i, mdf_lowered_id initial, bool is_truth)
 {
     struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
 
@@ -166,8 +176,8 @@ static mdf_lowered_id add_part(struct loop *loop, size_t i, mdf_lowered_id initi
 static bool add_optional_state(struct loop *loop, size_t i, size_t formal)
 {
     struct lowering *lowering = loop->lowering;
-    mdf_lowered_id is_there = add_part(loop, i, lowering_is_there(lowering, loop->initial[i]), true),
-                   content = add_part(loop, i, lowering_content(lowering, loop->initial[i], loop->zeros[i]), false);
+    mdf_lowered_id is_there = loop_add_part(loop, i, lowering_is_there(lowering, loop->initial[i]), true),
+                   content = loop_add_part(loop, i, lowering_content(lowering, loop->initial[i], loop->zeros[i]), false);
 
     return lowering_bind(lowering, &loop->inner, loop->body->formals[formal],
                          lowering_add_optional(lowering, is_there, content));
@@ -179,6 +189,10 @@ bool loop_add_state(struct loop *loop, size_t i, size_t formal)
     struct mdf_lowered_state *state = &loop->result->states[loop->result->n_states];
     bool has_other;
 
+    if (loop->counts[i] != MDF_LOWERED_NONE) {
+        loop->stays[i] = false;
+        return loop_add_room_state(loop, i, formal);
+    }
     loop->stays[i] =
         (lowering_is_nothing(loop->lowering, loop->initial[i]) && loop->zeros[i] == MDF_LOWERED_NONE) ||
         ((lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_TENSOR || loop->zeros[i] != MDF_LOWERED_NONE) &&
@@ -224,6 +238,9 @@ static bool yield_parts(struct loop *loop, size_t yield)
     size_t i = yield - loop->first_yield, k;
     mdf_lowered_id *id = &loop->yields[yield];
 
+    if (yield >= loop->first_yield && i < loop->n_initial && loop->counts[i] != MDF_LOWERED_NONE) {
+        return loop_yield_room(loop, i, id);
+    }
     if (yield < loop->first_yield || i >= loop->n_initial || loop->zeros[i] == MDF_LOWERED_NONE || loop->stays[i]) {
         return true;
     }
@@ -546,8 +563,10 @@ bool loop_end(struct loop *loop)
         mdf_lowered_id last = loop->result->states[i].parameter;
 
         lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
-        loop->results[loop->numbers[i]] =
-            i > 0 && loop->is_truth[i - 1] ? lowering_add_optional(lowering, loop->result->states[i - 1].parameter, last) : last;
+        loop->results[loop->numbers[i]] = i == 0 || !loop->is_truth[i - 1] ? last
+                                          : loop->counts[loop->numbers[i]] != MDF_LOWERED_NONE
+                                              ? lowering_add_room(lowering, last, loop->result->states[i - 1].parameter)
+                                              : lowering_add_optional(lowering, loop->result->states[i - 1].parameter, last);
     }
     return !lowering_has_failed(lowering) && lowering_add_op(lowering, lowering->region, &op) && take_last(loop);
 }

@@ -26,6 +26,11 @@ struct loop {
     struct mdf_lowered_loop *result;
     struct region region;
     mdf_lowered_id *initial; /* of each state */
+    /* Sequences are looked at as rows in an array with room for more: of each state, what form its items have (NULL: nobody knows
+     * yet); NULL: not. */
+    const struct mdf_value **item_forms;
+    size_t room;             /* for so many more */
+    mdf_lowered_id *counts;  /* of each such state: how many items it begins with; NONE: it is none */
     bool *is_sequence;       /* of each state: the body has it as the sequence of the rows that it consists of here */
     mdf_lowered_id *zeros;   /* of each state: it is an optional, whose content begins so where it is not there; NONE: it is none */
     mdf_lowered_id *truths;  /* of such a state: whether what is yielded is there, which `yields` has the content of */
@@ -106,6 +111,17 @@ bool lowering_begin_attempt(struct lowering *lowering, struct lowering_attempt *
 bool lowering_take_back(struct lowering *lowering, const struct lowering_attempt *attempt);
 /* Whether a loop may be lowered once more, in another way, which is counted: each time the loops in it are, too, in several ways. */
 bool loop_may_be_tried_again(struct lowering *lowering);
+
+/* One of the two states that stand for a state, the first of which (`is_truth`) says something of the second: its parameter. */
+mdf_lowered_id loop_add_part(struct loop *loop, size_t i, mdf_lowered_id initial, bool is_truth);
+
+/* --- lower_sequence_room.c: states that are sequences with room for more. How much is needed; false where it is refused. */
+struct loop_bounds;
+bool loop_find_room(struct loop *loop, const struct loop_bounds *bounds);
+/* What such a state begins with, if it is a sequence; in place of loop_add_state; what is yielded for it, as its rows. */
+bool loop_read_room(struct loop *loop, size_t i, mdf_lowered_id id);
+bool loop_add_room_state(struct loop *loop, size_t i, size_t formal);
+bool loop_yield_room(struct loop *loop, size_t i, mdf_lowered_id *id);
 
 /* --- lower_growth.c: a state that only grows, in place of loop_add_state; what it is after the loop. It fails where that is not
  * all that the body does with it. */
