@@ -89,7 +89,7 @@ Test(explain, reasons)
     static const struct {
         const char *model, *piece;
     } cases[] = {
-        {VALUE("sorted([x, x, x, x, x, x, x, x, x, x, x, x, 1])"),
+        {VALUE("sorted([x, x, x, x, x, x, x, x, x, x, x, x, 1.5])"),
          "because of a value that is a list, an object, text or nothing (a list of 13), at sorted"},
         {VALUE("[k + x for k in range(40)]"),
          "because of a list that is made in each evaluation, in node 'n', output port 'o' (line 1)"},

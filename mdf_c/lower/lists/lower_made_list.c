@@ -334,13 +334,31 @@ static mdf_lowered_id find_among(const struct list_call *call, bool is_opposite)
     return found == MDF_LOWERED_NONE || !is_opposite ? found : lowering_call_python(call->lowering, "operator.not_", &found, 1);
 }
 
+/* Whether there are few, or whole numbers of one type, which are in one order however they are compared. */
+static bool may_be_sorted(const struct list_call *call)
+{
+    size_t i;
+
+    for (i = 0; call->n > MDF_SORTED_BY_NEIGHBOURS && i < call->n; i++) {
+        const struct mdf_value *value = lowering_example(call->lowering, call->items[i]),
+                               *first = lowering_example(call->lowering, call->items[0]);
+
+        if (!is_number(call->lowering, call->items[i]) || mdf_dtype_kind((mdf_dtype)value->dtype) != 'i' ||
+            value->dtype != first->dtype || value->strength != first->strength ||
+            lowering_is_either(call->lowering, call->items[i])) {
+            return false;
+        }
+    }
+    return call->n <= MOST_ITEMS;
+}
+
 /* In order, as run_sorted has it of few numbers: of neighbours the one that is less goes in front. */
 static mdf_lowered_id sort(const struct list_call *call)
 {
     mdf_lowered_id *items = find_items(call->lowering, call->list, call->n, 0);
     int64_t backward = 0;
 
-    if (items == NULL || call->n > MDF_SORTED_BY_NEIGHBOURS || !find_known(call, 1, &backward)) {
+    if (items == NULL || !may_be_sorted(call) || !find_known(call, 1, &backward)) {
         return MDF_LOWERED_NONE;
     }
     for (size_t end = call->n; end > 1; end--) {
