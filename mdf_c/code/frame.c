@@ -252,16 +252,9 @@ void mdf_frame_clear(struct mdf_frame *frame)
 
 static void forget(struct mdf_value *value)
 {
-    static const struct mdf_value nothing;
-
-    if (value->kind == MDF_KIND_NONE && value->length == 0 && (value->buffer != NULL || value->data == NULL)) {
-        return; /* as most are of what has not run */
+    if (value->kind != MDF_KIND_NONE || value->length != 0 || (value->buffer == NULL && value->data != NULL)) {
+        mdf_value_forget(value); /* most are nothing, of what has not run */
     }
-    if (value->buffer == NULL) {
-        *value = nothing;
-    }
-    value->kind = MDF_KIND_NONE; /* a buffer stays */
-    value->length = 0;
 }
 
 void mdf_frame_forget(struct mdf_frame *frame)

@@ -193,6 +193,15 @@ void mdf_value_clear(struct mdf_memory *memory, struct mdf_value *value)
     memset(value, 0, sizeof *value);
 }
 
+void mdf_value_forget(struct mdf_value *value)
+{
+    if (value->buffer == NULL) {
+        memset(value, 0, sizeof *value);
+    }
+    value->kind = MDF_KIND_NONE;
+    value->length = 0;
+}
+
 /* ------------------------------------------------------------------ arrays */
 
 bool mdf_shape_n_elements(size_t rank, const int64_t *shape, size_t *n_elements)
@@ -552,8 +561,7 @@ bool mdf_value_share(struct mdf_memory *memory, struct mdf_value *target, const 
         return true;
     }
     if (source->kind == MDF_KIND_NONE) {
-        target->kind = MDF_KIND_NONE; /* the buffer stays for later use */
-        target->length = 0;
+        mdf_value_forget(target);
         return true;
     }
     if (source->buffer != NULL) {

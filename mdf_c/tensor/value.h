@@ -118,6 +118,9 @@ struct mdf_value *mdf_value_make_dict(struct mdf_memory *memory, struct mdf_valu
 /* Adds a copy of `item` at the end of a list (in place where the list has one owner, growing geometrically). */
 bool mdf_value_append(struct mdf_memory *memory, struct mdf_value *list, const struct mdf_value *item);
 
+/* Nothing: a buffer of its own stays for later use, what it borrows is let go. */
+void mdf_value_forget(struct mdf_value *value);
+
 /* Makes `target` equal to `source`: elements are copied where target's own buffer has room, else the buffer is shared.
  * Borrowed elements are always copied. Alloc-free once capacities are steady. */
 bool mdf_value_copy(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source);

@@ -97,6 +97,26 @@ Test(value, lengthen_what_is_shared)
     cr_expect_eq(atomic_load(&memory.used_bytes), (size_t)0);
 }
 
+/* What becomes nothing looks at nothing: a form that a slot was a view of must not take it for its own again. */
+Test(value, nothing_looks_nowhere)
+{
+    struct mdf_memory memory;
+    struct mdf_value view = {0}, array = {0};
+    const struct mdf_value nothing = {0};
+    double number = 2.5;
+    const void *own;
+
+    mdf_memory_init(&memory, NULL, 0);
+    mdf_value_borrow_tensor(&memory, &view, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &number);
+    cr_assert(mdf_value_share(&memory, &view, &nothing));
+    cr_expect(view.kind == MDF_KIND_NONE && view.length == 0 && view.data == NULL);
+    cr_assert_not_null(mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT64, 0, NULL));
+    own = array.data;
+    cr_assert(mdf_value_share(&memory, &array, &nothing));
+    cr_expect(array.kind == MDF_KIND_NONE && array.data == own, "memory of its own stays");
+    mdf_value_clear(&memory, &array);
+}
+
 /* Elements outlive their array, whether it is made anew, cleared or written. */
 Test(value, share_elements)
 {
