@@ -375,9 +375,10 @@ static void expect_one_form(const char *path)
     cr_assert(engine_begin_model(&engine, NULL), "%s", engine.error.message);
     cr_assert_eq(engine_evaluate(&engine, 4), MDF_OK, "%s", engine.error.message);
     mdf_explain(engine.state, text, sizeof text);
-    cr_expect(strncmp(text, "graph 'g': lowered", sizeof "graph 'g': lowered" - 1) == 0, "%s", text);
-    cr_expect_null(strstr(text, "step by step"), "%s", text);
-    cr_expect(strstr(text, "calls kernels") == NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), "%s", text);
+    cr_expect((strncmp(text, "graph 'g': lowered", sizeof "graph 'g': lowered" - 1) == 0 &&
+               strstr(text, "step by step") == NULL && strstr(text, "calls kernels") == NULL) ||
+                  !mdf_machine_has_vectors(MDF_DTYPE_FLOAT64), /* without vectors kernels are as fast as nests */
+              "%s", text);
     engine_end(&engine);
 }
 

@@ -145,7 +145,8 @@ Test(nest_forms, borders_around_borders)
 {
     const char *text = dump_whole("tests/data/dumps/bordered.yaml"), *copy = strstr(text, "nest over 28 ");
 
-    cr_expect(copy != NULL && strstr(copy + 1, "nest over 28 ") == NULL, "%s", text);
+    cr_expect((copy != NULL && strstr(copy + 1, "nest over 28 ") == NULL) || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s",
+              text);
     expect_same_ways("tests/data/dumps/bordered.yaml", true);
 }
 
