@@ -175,6 +175,17 @@ static inline size_t mdf_nest_count(const struct mdf_lowered_nest *nest, size_t 
     return n;
 }
 
+/* The first step that stores something; NULL: none does, where a nest only looks at indices, or for what is refused. */
+static inline const struct mdf_nest_step *mdf_nest_first_store(const struct mdf_lowered_nest *nest)
+{
+    for (size_t i = 0; i < nest->n_steps; i++) {
+        if (nest->steps[i].kind == MDF_NEST_STORE) {
+            return &nest->steps[i];
+        }
+    }
+    return NULL;
+}
+
 /* The level at which a step is computed: of a fold, that of its elements. */
 static inline size_t mdf_nest_deepest(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {

@@ -158,3 +158,12 @@ Test(nest_forms, sums_of_the_least_of_sums)
     cr_expect(strstr(text, "nest over 32 ") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
     expect_same_ways("tests/data/dumps/least_of_all.yaml", true);
 }
+
+/* A nest that stores nothing, as nobody reads its remainders, stays whole: there is nothing that a second one would do. */
+Test(nest_forms, remainders_that_nobody_reads)
+{
+    const char *text = dump_whole("tests/data/dumps/unseen_remainders.yaml");
+
+    expect_same_ways("tests/data/dumps/unseen_remainders.yaml", true);
+    cr_expect(strstr(text, "int64 = floor_remainder r") != NULL || !mdf_machine_has_vectors(MDF_DTYPE_FLOAT32), "%s", text);
+}

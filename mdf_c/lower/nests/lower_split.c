@@ -334,7 +334,7 @@ static bool find_split(struct lowering *lowering, const struct mdf_lowered_nest 
     const struct mdf_lowered_nest *with_short;
     size_t i;
 
-    if (nest->is_open || nest->n_steps > MOST_SPLIT_STEPS) {
+    if (nest->is_open || nest->n_steps > MOST_SPLIT_STEPS || mdf_nest_first_store(nest) == NULL) {
         return false;
     }
     for (i = 0; i < nest->n_steps; i++) {
@@ -374,9 +374,9 @@ static const struct mdf_nest_view *find_stored(const struct lowering *lowering, 
 /* A value for a register, which lies as its axes do. False: memory ran out. */
 static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t number, struct mdf_nest_view *view)
 {
-    const struct mdf_nest_step *step = &nest->steps[number];
+    const struct mdf_nest_step *step = &nest->steps[number], *other = mdf_nest_first_store(nest);
     int64_t n = (int64_t)mdf_nest_count(nest, 0, step->level);
-    size_t axis, i;
+    size_t axis;
 
     *view = (struct mdf_nest_view){.id = lowering_add_row(lowering, (mdf_dtype)step->dtype, n), .at = MDF_NEST_NONE};
     if (view->id == MDF_LOWERED_NONE) {
@@ -385,10 +385,8 @@ static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *
     for (axis = step->level, n = 1; axis-- > 0; n *= (int64_t)nest->extents[axis]) {
         view->strides[axis] = n;
     }
-    for (i = 0; nest->steps[i].kind != MDF_NEST_STORE; i++) { /* each nest stores something */
-    }
-    lowering->facts[view->id].depth = lowering->facts[nest->steps[i].view.id].depth;
-    lowering->facts[view->id].region = lowering->facts[nest->steps[i].view.id].region;
+    lowering->facts[view->id].depth = lowering->facts[other->view.id].depth;
+    lowering->facts[view->id].region = lowering->facts[other->view.id].region;
     return true;
 }
 

@@ -29,7 +29,7 @@ static bool has_short_rows(const struct mdf_lowered_nest *nest)
         }
         has_wide = has_wide || (step->kind == MDF_NEST_ELEMENT && step->level == nest->n_axes && size >= 4);
     }
-    return has_wide && !nest->is_open && n % 64 != 0 && n < LONGEST_WITH_REST &&
+    return has_wide && !nest->is_open && mdf_nest_first_store(nest) != NULL && n % 64 != 0 && n < LONGEST_WITH_REST &&
            mdf_nest_count(nest, 0, nest->n_axes) >= FEWEST_POINTS;
 }
 
@@ -75,9 +75,9 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
     const struct mdf_nest_view truths = {.id = id, .at = MDF_NEST_NONE};
     struct mdf_nest_view wides = {.at = MDF_NEST_NONE};
     const int64_t stride = 1;
+    const struct mdf_nest_step *other = mdf_nest_first_store(nest);
     struct nest_draft *draft;
     uint8_t axis, truth;
-    size_t i;
 
     if (lowering_is_constant(lowering, id)) {
         if (mdf_value_convert(lowering->memory, &form, &lowering->lowered->values[id].form, MDF_DTYPE_INT32)) {
@@ -98,10 +98,8 @@ static mdf_lowered_id widen(struct lowering *lowering, const struct mdf_lowered_
     if (*maker == NULL) {
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; nest->steps[i].kind != MDF_NEST_STORE; i++) { /* each nest stores something */
-    }
-    lowering->facts[wide].depth = lowering->facts[nest->steps[i].view.id].depth;
-    lowering->facts[wide].region = lowering->facts[nest->steps[i].view.id].region;
+    lowering->facts[wide].depth = lowering->facts[other->view.id].depth;
+    lowering->facts[wide].region = lowering->facts[other->view.id].region;
     return wide;
 }
 
