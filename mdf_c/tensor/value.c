@@ -195,11 +195,8 @@ void mdf_value_clear(struct mdf_memory *memory, struct mdf_value *value)
 
 void mdf_value_forget(struct mdf_value *value)
 {
-    if (value->buffer == NULL) {
-        memset(value, 0, sizeof *value);
-    }
-    value->kind = MDF_KIND_NONE;
-    value->length = 0;
+    *value =
+        (struct mdf_value){.kind = MDF_KIND_NONE, .buffer = value->buffer, .data = value->buffer != NULL ? value->data : NULL};
 }
 
 /* ------------------------------------------------------------------ arrays */

@@ -103,6 +103,7 @@ Test(value, nothing_looks_nowhere)
     struct mdf_memory memory;
     struct mdf_value view = {0}, array = {0};
     const struct mdf_value nothing = {0};
+    const int64_t shape[] = {2, 3};
     double number = 2.5;
     const void *own;
 
@@ -110,10 +111,11 @@ Test(value, nothing_looks_nowhere)
     mdf_value_borrow_tensor(&memory, &view, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &number);
     cr_assert(mdf_value_share(&memory, &view, &nothing));
     cr_expect(view.kind == MDF_KIND_NONE && view.length == 0 && view.data == NULL);
-    cr_assert_not_null(mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT64, 0, NULL));
+    cr_assert_not_null(mdf_value_make_tensor(&memory, &array, MDF_DTYPE_FLOAT64, 2, shape));
     own = array.data;
     cr_assert(mdf_value_share(&memory, &array, &nothing));
     cr_expect(array.kind == MDF_KIND_NONE && array.data == own, "memory of its own stays");
+    cr_expect(mdf_value_has_form_of(&array, &nothing), "and no shape");
     mdf_value_clear(&memory, &array);
 }
 
