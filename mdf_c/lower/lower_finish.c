@@ -94,6 +94,14 @@ static bool connect_calls(struct lowering *lowering, const struct mdf_lowered_re
     return done;
 }
 
+/* Number `at`, or the next one where these are loops that run at the same time, between which nothing may stand. */
+static size_t behind_pair(const struct mdf_lowered_region *region, size_t at)
+{
+    const struct mdf_lowered_loop *loop = region->ops[at].code == MDF_LOWERED_LOOP ? region->ops[at].of.loop : NULL;
+
+    return at + (loop != NULL && loop->concurrent != NULL && loop->concurrent->loops[0] == loop);
+}
+
 /* The last op of a region behind number `at`, a PUT, that reads what an array was before it, or before those whose results it
  * puts into; `at` itself where there is none. */
 static size_t last_reader(const struct mdf_lowered_region *region, size_t at)
@@ -107,7 +115,7 @@ static size_t last_reader(const struct mdf_lowered_region *region, size_t at)
         last = i > last ? i : last;
         maker = mdf_lowered_find_maker(region, array);
         if (maker == SIZE_MAX || region->ops[maker].code != MDF_LOWERED_PUT) {
-            return last;
+            return behind_pair(region, last);
         }
         array = region->ops[maker].in[0];
     }

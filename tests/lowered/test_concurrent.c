@@ -106,6 +106,11 @@ Test(concurrent, same_bits)
         {SCAN_OF("a", "c * 2.0", "x[:, 0]", "", NUMBER) "," SCAN_OF("b", "c", "x[5:, 0]", BACKWARDS, NUMBER)
              R("a[1] * b[0] + numpy.sum(b[1]) * a[0] + c"),
          BOTH("neither needs what the other one makes")},
+        /* what is put into what the first reads is put behind both, not between them */
+        {"\"v\": {\"function\": \"onnx::ScatterElements\", \"args\": {\"data\": \"x\", \"indices\": \"numpy.zeros((1, 1, 1), "
+         "dtype=int)\", \"updates\": \"numpy.reshape(c, (1, 1, 1))\"}}, " SCAN_OF("a", "z", "x", "", RECURRENT) "," SCAN_OF(
+             "b", "z", "a[1]", "", LAYER) R("b[1] + v[0]"),
+         BOTH(MULTIPLIED)},
         /* not: the other way round, all items, a state */
         {SCAN_OF("a", "z", "x", "", RECURRENT) "," SCAN_OF("b", "z", "a[1]", BACKWARDS, LAYER) R("b[1]"), NULL},
         {SCAN_OF("a", "z", "x", "", RECURRENT) "," SCAN_OF("b", "a[0]", "x", "", RECURRENT) R("b[1]"), NULL},
