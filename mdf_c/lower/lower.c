@@ -503,7 +503,8 @@ static bool add_array_output(struct lowering *lowering, const struct scope *scop
     struct mdf_lowered *lowered = lowering->lowered;
     const struct mdf_value *example = lowering_example(lowering, binding->id);
 
-    if ((example->kind != MDF_KIND_TENSOR && (example->kind != MDF_KIND_NONE || (lowering->is_for_source && lowering->request->find_optional == NULL))) ||
+    if ((example->kind != MDF_KIND_TENSOR &&
+         (example->kind != MDF_KIND_NONE || (lowering->is_for_source && lowering->request->find_optional == NULL))) ||
         example->dtype == MDF_DTYPE_STRING) {
         return refuse_output(lowering, scope, binding, MDF_REFUSED_NO_NUMBERS);
     }

@@ -108,6 +108,7 @@ Test(lower_numbers, functions_are_no_calls)
                                               "max(0, min(2, x)) * 0.5",
                                               "max(0, min(2, x))",
                                               "0 if x < 0 else 1 if x < 1 else x",
+                                              "[x * 0.5][0] and 1 if n % 3 else 0",
                                               "numpy.clip(x, -1, 1)",
                                               "sum([x, n, 0.5]) + max([x, 0.5, -1.0]) - min([n, 3])",
                                               "numpy.var([x, 1.0]) + numpy.dot([x, 0.5], [1.0, 2.0]) + len([x, x])"};

@@ -33,6 +33,9 @@ static void need(void *context, mdf_lowered_id id, bool is_aliased)
         if (lowering_is_either(passing->lowering, id)) {
             need(passing, passing->lowering->facts[id].is_strong, false);
         }
+        if (passing->lowering->facts[id].is_of_either_type) {
+            need(passing, passing->lowering->facts[id].narrow, false);
+        }
     }
 }
 
