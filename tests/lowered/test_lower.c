@@ -208,7 +208,7 @@ static const struct lowered_case cases[] = {
     {OF_TWO_TYPES("u if u < -1 else 0", "u > -1"), true},
     {OF_TWO_TYPES("u if x < 0.3 else 0 if x > 0.5 else x", "numpy.sin(u) * 2 - u"), true},
     {OF_TWO_TYPES("(u + 1) * 3 if u else False", "abs(u)"), false}, /* of three types */
-    {OF_TWO_TYPES("u if x < 0.3 else 1", "u"), false},              /* or of two whole numbers */
+    {OF_TWO_TYPES("u if x < 0.3 else 1", "u"), true},               /* of two whole numbers */
     /* also where passes are a loop, which carries values of one type */
     {"{\"m\": {\"graphs\": {\"g\": {\"nodes\": {\"n\": {\"parameters\": {\"x\": {\"value\": \"math.cos(x * 3)\", "
      "\"default_initial_value\": -2.0}, \"u\": {\"value\": \"1.5 * x if x < 0 else 0\"}}, \"output_ports\": {\"o\": {\"value\": "
