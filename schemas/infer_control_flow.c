@@ -24,9 +24,8 @@ static bool allows(const struct mdf_formal *formal, const struct mdf_static_type
 static int first_version_with(const struct mdf_inference *inference, bool output, size_t i, const struct mdf_static_type *type)
 {
     const struct mdf_schema *schema = inference->schema, *later;
-    int opset;
 
-    for (opset = schema->since + 1; opset <= mdf_schema_newest_opset(); opset++) {
+    for (int opset = schema->since + 1; opset <= mdf_schema_newest_opset(); opset++) {
         later = mdf_schema_find(schema->domain, schema->name, opset);
         if (later->since > schema->since &&
             allows(output ? mdf_schema_actual_output(later, i) : mdf_schema_actual_input(later, i), type)) {
@@ -57,9 +56,7 @@ static bool check_allowed(struct mdf_inference *inference, bool output, size_t i
 
 static bool has_one_element(const struct mdf_static_type *type)
 {
-    size_t i;
-
-    for (i = 0; type->has_shape && i < type->rank; i++) {
+    for (size_t i = 0; type->has_shape && i < type->rank; i++) {
         if (type->shape[i] >= 0 && type->shape[i] != 1) {
             return false;
         }
@@ -131,12 +128,11 @@ static bool check_list(struct mdf_inference *inference, const char *name, size_t
 static bool check_directions(struct mdf_inference *inference, const char *name, size_t n, const char *what)
 {
     const int64_t *items;
-    size_t i;
 
     if (!check_list(inference, name, n, what, &items)) {
         return false;
     }
-    for (i = 0; items != NULL && i < n; i++) {
+    for (size_t i = 0; items != NULL && i < n; i++) {
         if (items[i] != 0 && items[i] != 1) {
             return mdf_infer_error(inference, MDF_VALUE, "%s must be 0 (forward) or 1 (reverse), not %lld", name,
                                    (long long)items[i]);
@@ -200,12 +196,11 @@ static bool without_axis(struct mdf_inference *inference, const struct mdf_stati
 {
     struct mdf_static_type whole = *type;
     int64_t *shape;
-    size_t i;
 
     *result = whole;
     result->value = NULL;
     shape = mdf_infer_shape(inference, result, whole.rank - 1);
-    for (i = 0; shape != NULL && i + 1 < whole.rank; i++) {
+    for (size_t i = 0; shape != NULL && i + 1 < whole.rank; i++) {
         shape[i] = whole.shape[i < axis ? i : i + 1];
     }
     return shape != NULL;
@@ -240,12 +235,11 @@ static bool take_slice(struct mdf_inference *inference, struct scan *scan, int64
 static bool scan_formals(struct mdf_inference *inference, struct scan *scan, struct mdf_static_type *formals)
 {
     const int64_t *axes = NULL;
-    size_t i;
 
     if (!scan->batched && !check_list(inference, "scan_input_axes", scan->n_scan_inputs, "inputs", &axes)) {
         return false;
     }
-    for (i = 0; i < scan->n_states + scan->n_scan_inputs; i++) {
+    for (size_t i = 0; i < scan->n_states + scan->n_scan_inputs; i++) {
         size_t at = scan->first + i;
 
         if (inference->inputs[at].kind == MDF_STATIC_OMITTED) {
@@ -288,7 +282,7 @@ static bool infer_scan_formals(struct mdf_inference *inference, struct scan *sca
 static bool stacked(struct mdf_inference *inference, const struct scan *scan, const struct mdf_static_type *slice, int64_t axis,
                     struct mdf_static_type *output)
 {
-    size_t rank = slice->rank + 1, n_leading = scan->batched ? 1 : 0, place, i;
+    size_t rank = slice->rank + 1, n_leading = scan->batched ? 1 : 0, place;
     int64_t *shape;
 
     output->kind = MDF_STATIC_TENSOR;
@@ -305,7 +299,7 @@ static bool stacked(struct mdf_inference *inference, const struct scan *scan, co
     }
     shape[0] = scan->batch; /* written over where there is none */
     shape += n_leading;
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape[i] = i == place ? scan->length : slice->shape[i < place ? i : i - 1];
     }
     return true;
@@ -317,7 +311,7 @@ static bool infer_scan(struct mdf_inference *inference)
     struct mdf_static_type *formals = mdf_arena_array(inference->arena, inference->n_inputs, sizeof *formals);
     const int64_t *axes = NULL;
     struct scan scan;
-    size_t n_scan_outputs, i;
+    size_t n_scan_outputs;
 
     if (formals == NULL) {
         return mdf_infer_error(inference, MDF_OUT_OF_MEMORY, "out of memory");
@@ -330,7 +324,7 @@ static bool infer_scan(struct mdf_inference *inference)
                           !check_directions(inference, "scan_output_directions", n_scan_outputs, "outputs"))) {
         return false;
     }
-    for (i = 0; i < body->n_yields && i < inference->n_outputs; i++) {
+    for (size_t i = 0; i < body->n_yields && i < inference->n_outputs; i++) {
         struct mdf_static_type *output = &inference->outputs[i];
         bool is_state = i < scan.n_states;
 
@@ -355,8 +349,6 @@ enum { LOOP_FIRST_STATE = 2, LOOP_FIRST_YIELD = 1 };
 /* Shapes of states may change from iteration to iteration: only kinds and element types go in. */
 static bool infer_loop_formals(struct mdf_inference *inference, struct mdf_static_type *formals)
 {
-    size_t i;
-
     if ((inference->n_inputs > 0 && !check_scalar(inference, &inference->inputs[0], MDF_DTYPE_INT64, "the trip count M")) ||
         (inference->n_inputs > 1 && !check_scalar(inference, &inference->inputs[1], MDF_DTYPE_BOOL, "the condition cond"))) {
         return false;
@@ -365,7 +357,7 @@ static bool infer_loop_formals(struct mdf_inference *inference, struct mdf_stati
     formals[0].kind = formals[1].kind = MDF_STATIC_TENSOR;
     formals[0].dtype = MDF_DTYPE_INT64;
     formals[1].dtype = MDF_DTYPE_BOOL;
-    for (i = LOOP_FIRST_STATE; i < inference->n_inputs; i++) {
+    for (size_t i = LOOP_FIRST_STATE; i < inference->n_inputs; i++) {
         if (inference->inputs[i].kind == MDF_STATIC_OMITTED) {
             return mdf_infer_error(inference, MDF_MODEL, "state variable %zu is left out: it needs an initial value",
                                    i - LOOP_FIRST_STATE);
@@ -402,12 +394,12 @@ static bool infer_loop_output(struct mdf_inference *inference, size_t i, size_t 
 static bool infer_loop(struct mdf_inference *inference)
 {
     const struct mdf_static_body *body = &inference->bodies[0];
-    size_t n_states = inference->n_inputs > LOOP_FIRST_STATE ? inference->n_inputs - LOOP_FIRST_STATE : 0, i;
+    size_t n_states = inference->n_inputs > LOOP_FIRST_STATE ? inference->n_inputs - LOOP_FIRST_STATE : 0;
 
     if (!check_scalar(inference, &body->yields[0], MDF_DTYPE_BOOL, "the condition that the body yields")) {
         return false;
     }
-    for (i = 0; i + LOOP_FIRST_YIELD < body->n_yields && i < inference->n_outputs; i++) {
+    for (size_t i = 0; i + LOOP_FIRST_YIELD < body->n_yields && i < inference->n_outputs; i++) {
         if (!infer_loop_output(inference, i, n_states, &body->yields[LOOP_FIRST_YIELD + i])) {
             return false;
         }
@@ -439,12 +431,10 @@ static bool infer_if_output(struct mdf_inference *inference, size_t i)
 
 static bool infer_if(struct mdf_inference *inference)
 {
-    size_t i;
-
     if (!check_scalar(inference, &inference->inputs[0], MDF_DTYPE_BOOL, "the condition")) {
         return false;
     }
-    for (i = 0; i < inference->n_outputs && inference->n_bodies == 2 && i < inference->bodies[0].n_yields; i++) {
+    for (size_t i = 0; i < inference->n_outputs && inference->n_bodies == 2 && i < inference->bodies[0].n_yields; i++) {
         if (!infer_if_output(inference, i)) {
             return false;
         }
@@ -458,9 +448,8 @@ static bool infer_if(struct mdf_inference *inference)
 static bool infer_sequence_map(struct mdf_inference *inference)
 {
     const struct mdf_static_body *body = &inference->bodies[0];
-    size_t i;
 
-    for (i = 0; i < inference->n_outputs; i++) {
+    for (size_t i = 0; i < inference->n_outputs; i++) {
         bool known = inference->n_bodies == 1 && i < body->n_yields && body->yields[i].kind == MDF_STATIC_TENSOR;
 
         inference->outputs[i] = mdf_static_unknown;

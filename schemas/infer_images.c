@@ -156,7 +156,7 @@ static bool infer_col2im(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *image, *block;
     int64_t *shape, n_block = 1;
-    size_t n, n_axes, i;
+    size_t n, n_axes;
 
     if (!source->has_shape || source->rank != 3 || !numbers(inference, "", 1, &image, &n)) {
         return true;
@@ -164,7 +164,7 @@ static bool infer_col2im(struct mdf_inference *inference)
     if (!numbers(inference, "", 2, &block, &n_axes)) {
         n_block = n_axes = 0;
     }
-    for (i = 0; i < n_axes; i++) {
+    for (size_t i = 0; i < n_axes; i++) {
         n_block = size_times(n_block, block[i]);
     }
     shape = open_shape(inference, 0, 2 + n);

@@ -73,14 +73,14 @@ static bool infer_with_scalars(struct mdf_inference *inference)
 static bool infer_layer_norm(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
-    size_t place, i, j;
+    size_t place;
 
     give_shape(inference, 0, source);
     if (source->has_shape && place_of(integer(inference, "axis", -1), source->rank, &place)) {
-        for (i = 1; i < inference->n_outputs && done(inference); i++) {
+        for (size_t i = 1; i < inference->n_outputs && done(inference); i++) {
             int64_t *shape = open_as(inference, i, source);
 
-            for (j = place; shape != NULL && j < source->rank; j++) {
+            for (size_t j = place; shape != NULL && j < source->rank; j++) {
                 shape[j] = 1;
             }
         }
@@ -104,7 +104,7 @@ static bool infer_expand(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0), *sizes = input(inference, 1);
     const int64_t *target = NULL, *shape_sizes = sizes->has_shape && sizes->rank == 1 ? sizes->shape : NULL;
-    size_t n, rank, i;
+    size_t n, rank;
     int64_t *shape;
 
     if (!numbers(inference, "", 1, &target, &n)) {
@@ -118,7 +118,7 @@ static bool infer_expand(struct mdf_inference *inference)
     }
     rank = n > source->rank ? n : source->rank;
     shape = open_shape(inference, 0, rank);
-    for (i = 0; shape != NULL && i < rank; i++) {
+    for (size_t i = 0; shape != NULL && i < rank; i++) {
         int64_t from = i + source->rank < rank ? 1 : source->shape[i + source->rank - rank];
         int64_t to = i + n < rank ? 1 : target == NULL ? -1 : target[i + n - rank];
 
@@ -132,10 +132,10 @@ static bool infer_tile(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *repeats;
     int64_t *shape = source->has_shape ? open_shape(inference, 0, source->rank) : NULL;
-    size_t n, i;
+    size_t n;
 
     if (shape != NULL && numbers(inference, "", 1, &repeats, &n) && n == source->rank) {
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             shape[i] = size_times(source->shape[i], repeats[i]);
         }
     }
@@ -156,7 +156,7 @@ static bool infer_pad(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *pads, *axes = NULL;
     int64_t *shape = source->has_shape ? open_shape(inference, 0, source->rank) : NULL;
-    size_t n, n_axes = source->rank, place, i;
+    size_t n, n_axes = source->rank, place;
     bool some = input(inference, 3)->kind != MDF_STATIC_OMITTED && inference->n_inputs > 3;
 
     if (shape == NULL || !numbers(inference, "pads", 1, &pads, &n) || (some && !numbers(inference, "axes", 3, &axes, &n_axes)) ||
@@ -164,7 +164,7 @@ static bool infer_pad(struct mdf_inference *inference)
         return done(inference);
     }
     memcpy(shape, source->shape, source->rank * sizeof *shape);
-    for (i = 0; i < n_axes; i++) {
+    for (size_t i = 0; i < n_axes; i++) {
         if (place_of(axes != NULL ? axes[i] : (int64_t)i, source->rank, &place)) {
             shape[place] = padded(source->shape[place], pads[i], pads[i + n_axes]);
         }
@@ -177,7 +177,7 @@ static bool infer_center_crop_pad(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *sizes, *axes = NULL;
     int64_t *shape = source->has_shape ? open_shape(inference, 0, source->rank) : NULL;
-    size_t n, n_axes, place, i;
+    size_t n, n_axes, place;
     bool some = inference->attribute(inference, "axes", &axes, &n_axes);
 
     n_axes = some ? n_axes : source->rank;
@@ -185,7 +185,7 @@ static bool infer_center_crop_pad(struct mdf_inference *inference)
         return done(inference);
     }
     memcpy(shape, source->shape, source->rank * sizeof *shape);
-    for (i = 0; i < n_axes; i++) {
+    for (size_t i = 0; i < n_axes; i++) {
         if (place_of(some ? axes[i] : (int64_t)i, source->rank, &place)) {
             shape[place] = sizes[i];
         }
@@ -211,13 +211,12 @@ static bool infer_blocks(struct mdf_inference *inference, bool out)
 {
     const struct mdf_static_type *source = input(inference, 0);
     int64_t b = integer(inference, "blocksize", 0), *shape;
-    size_t i;
 
     if (!source->has_shape || source->rank != 4 || b < 1 || b > INT32_MAX) {
         return true;
     }
     shape = open_as(inference, 0, source);
-    for (i = 1; shape != NULL && i < 4; i++) {
+    for (size_t i = 1; shape != NULL && i < 4; i++) {
         bool grows = (i == 1) != out;
         int64_t factor = i == 1 ? b * b : b;
 
@@ -266,13 +265,13 @@ static bool infer_top(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *k;
-    size_t n, place, i;
+    size_t n, place;
     bool known = numbers(inference, "k", 1, &k, &n) && n == 1 && *k >= 0;
 
     if (!source->has_shape || !place_of(integer(inference, "axis", -1), source->rank, &place)) {
         return true;
     }
-    for (i = 0; i < inference->n_outputs && done(inference); i++) {
+    for (size_t i = 0; i < inference->n_outputs && done(inference); i++) {
         int64_t *shape = open_as(inference, i, source);
 
         if (shape != NULL) {

@@ -16,22 +16,22 @@ static bool infer_same(struct mdf_inference *inference)
 
 static bool infer_broadcast(struct mdf_inference *inference)
 {
-    size_t rank = 0, i, j;
+    size_t rank = 0;
     int64_t *shape;
 
     if (mdf_schema_attribute(inference->schema, "broadcast") != NULL) {
         return infer_same(inference); /* before version 7 only the second operand stretches */
     }
-    for (i = 0; i < inference->n_inputs; i++) {
+    for (size_t i = 0; i < inference->n_inputs; i++) {
         if (!inference->inputs[i].has_shape) {
             return true;
         }
         rank = inference->inputs[i].rank > rank ? inference->inputs[i].rank : rank;
     }
     shape = open_shape(inference, 0, rank);
-    for (j = 0; shape != NULL && j < rank; j++) {
+    for (size_t j = 0; shape != NULL && j < rank; j++) {
         shape[j] = 1;
-        for (i = 0; i < inference->n_inputs; i++) {
+        for (size_t i = 0; i < inference->n_inputs; i++) {
             const struct mdf_static_type *type = &inference->inputs[i];
 
             shape[j] = broadcast_size(shape[j], j + type->rank < rank ? 1 : type->shape[j + type->rank - rank]);
@@ -175,11 +175,10 @@ static bool infer_scalar(struct mdf_inference *inference)
 static void broadcast_stacks(const struct mdf_static_type *a, const struct mdf_static_type *b, size_t rank, int64_t *shape)
 {
     const struct mdf_static_type *pair[2] = {a, b};
-    size_t i, j;
 
-    for (j = 0; j + 2 < rank; j++) {
+    for (size_t j = 0; j + 2 < rank; j++) {
         shape[j] = 1;
-        for (i = 0; i < 2; i++) {
+        for (size_t i = 0; i < 2; i++) {
             shape[j] = broadcast_size(shape[j], j + pair[i]->rank < rank ? 1 : pair[i]->shape[j + pair[i]->rank - rank]);
         }
     }
@@ -269,18 +268,18 @@ static bool infer_einsum(struct mdf_inference *inference)
     char kept[256] = "";
     int64_t sizes[256], *shape;
     unsigned counts[256];
-    size_t n, rank = 0, i;
+    size_t n, rank = 0;
 
     if (!inference->attribute_texts(inference, "equation", &equation, &n) || !read_terms(inference, *equation, sizes, counts)) {
         return true;
     }
     arrow = strstr(*equation, "->");
-    for (i = 0; arrow == NULL && i < sizeof kept; i++) { /* what occurs once, in alphabetical order */
+    for (size_t i = 0; arrow == NULL && i < sizeof kept; i++) { /* what occurs once, in alphabetical order */
         if (counts[i] == 1) {
             kept[rank++] = (char)i;
         }
     }
-    for (i = 2; arrow != NULL && arrow[i] != '\0' && rank < sizeof kept; i++) {
+    for (size_t i = 2; arrow != NULL && arrow[i] != '\0' && rank < sizeof kept; i++) {
         if (arrow[i] != ' ') {
             kept[rank++] = arrow[i];
         }
@@ -289,7 +288,7 @@ static bool infer_einsum(struct mdf_inference *inference)
         }
     }
     shape = open_shape(inference, 0, rank);
-    for (i = 0; shape != NULL && i < rank; i++) {
+    for (size_t i = 0; shape != NULL && i < rank; i++) {
         shape[i] = sizes[(unsigned char)kept[i]];
     }
     return done(inference);
@@ -324,14 +323,14 @@ static bool infer_transpose(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *order;
     int64_t *shape;
-    size_t n, i;
+    size_t n;
     bool given = inference->attribute(inference, "perm", &order, &n);
 
     if (!source->has_shape || (given && n != source->rank)) {
         return true;
     }
     shape = open_shape(inference, 0, source->rank);
-    for (i = 0; shape != NULL && i < source->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < source->rank; i++) {
         int64_t from = given ? order[i] : (int64_t)(source->rank - 1 - i);
 
         shape[i] = from >= 0 && (uint64_t)from < source->rank ? source->shape[from] : -1;
@@ -342,10 +341,10 @@ static bool infer_transpose(struct mdf_inference *inference)
 static bool infer_concat(struct mdf_inference *inference)
 {
     const struct mdf_static_type *first = input(inference, 0);
-    size_t place, i, j;
+    size_t place;
     int64_t *shape;
 
-    for (i = 0; i < inference->n_inputs; i++) {
+    for (size_t i = 0; i < inference->n_inputs; i++) {
         if (!inference->inputs[i].has_shape || inference->inputs[i].rank != first->rank) {
             return true;
         }
@@ -354,9 +353,9 @@ static bool infer_concat(struct mdf_inference *inference)
         return true;
     }
     shape = open_shape(inference, 0, first->rank);
-    for (j = 0; shape != NULL && j < first->rank; j++) {
+    for (size_t j = 0; shape != NULL && j < first->rank; j++) {
         shape[j] = first->shape[j];
-        for (i = 1; i < inference->n_inputs; i++) {
+        for (size_t i = 1; i < inference->n_inputs; i++) {
             int64_t size = inference->inputs[i].shape[j], sum;
 
             if (j != place) {
@@ -372,9 +371,9 @@ static bool infer_concat(struct mdf_inference *inference)
 /* Marks axes in `[0, rank)`; false where one is out of range. */
 static bool mark_axes(const int64_t *axes, size_t n, size_t rank, bool *marks)
 {
-    size_t place, i;
+    size_t place;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!place_of(axes[i], rank, &place)) {
             return false;
         }
@@ -385,9 +384,9 @@ static bool mark_axes(const int64_t *axes, size_t n, size_t rank, bool *marks)
 
 static size_t count_marks(const bool *marks, size_t n)
 {
-    size_t n_marked = 0, i;
+    size_t n_marked = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         n_marked += marks[i];
     }
     return n_marked;
@@ -398,7 +397,7 @@ static bool infer_squeeze(struct mdf_inference *inference)
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *axes;
     int64_t *shape;
-    size_t n, i, j = 0;
+    size_t n, j = 0;
     bool *marks = mdf_arena_array(inference->arena, source->rank, sizeof *marks);
 
     if (marks == NULL) {
@@ -408,7 +407,7 @@ static bool infer_squeeze(struct mdf_inference *inference)
         return true;
     }
     if (!has_numbers(inference, "axes", 1)) { /* all of size 1 */
-        for (i = 0; i < source->rank; i++) {
+        for (size_t i = 0; i < source->rank; i++) {
             if (source->shape[i] < 0) {
                 return true;
             }
@@ -418,7 +417,7 @@ static bool infer_squeeze(struct mdf_inference *inference)
         return true;
     }
     shape = open_shape(inference, 0, source->rank - count_marks(marks, source->rank));
-    for (i = 0; shape != NULL && i < source->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < source->rank; i++) {
         if (!marks[i]) {
             shape[j++] = source->shape[i];
         }
@@ -432,7 +431,7 @@ static bool infer_unsqueeze(struct mdf_inference *inference)
     const int64_t *axes;
     int64_t *shape;
     bool *marks;
-    size_t n, rank, i, j = 0;
+    size_t n, rank, j = 0;
 
     if (!source->has_shape || !numbers(inference, "axes", 1, &axes, &n)) {
         return true;
@@ -446,7 +445,7 @@ static bool infer_unsqueeze(struct mdf_inference *inference)
         return true;
     }
     shape = open_shape(inference, 0, rank);
-    for (i = 0; shape != NULL && i < rank; i++) {
+    for (size_t i = 0; shape != NULL && i < rank; i++) {
         shape[i] = marks[i] ? 1 : source->shape[j++];
     }
     return done(inference);
@@ -458,7 +457,7 @@ static bool infer_reduce(struct mdf_inference *inference)
     bool keeps = integer(inference, "keepdims", 1) != 0, given = has_numbers(inference, "axes", 1), *marks;
     const int64_t *axes = NULL;
     int64_t *shape;
-    size_t n = 0, i, j = 0;
+    size_t n = 0, j = 0;
 
     if (!source->has_shape || (given && !numbers(inference, "axes", 1, &axes, &n))) {
         return true;
@@ -473,11 +472,11 @@ static bool infer_reduce(struct mdf_inference *inference)
     if (!mark_axes(axes, n, source->rank, marks)) {
         return true;
     }
-    for (i = 0; n == 0 && i < source->rank; i++) {
+    for (size_t i = 0; n == 0 && i < source->rank; i++) {
         marks[i] = true;
     }
     shape = open_shape(inference, 0, keeps ? source->rank : source->rank - count_marks(marks, source->rank));
-    for (i = 0; shape != NULL && i < source->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < source->rank; i++) {
         if (!marks[i] || keeps) {
             shape[j++] = marks[i] ? 1 : source->shape[i];
         }
@@ -489,14 +488,14 @@ static bool infer_arg(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
     bool keeps = integer(inference, "keepdims", 1) != 0;
-    size_t place, i, j = 0;
+    size_t place, j = 0;
     int64_t *shape;
 
     if (!source->has_shape || !place_of(integer(inference, "axis", 0), source->rank > 0 ? source->rank : 1, &place)) {
         return true;
     }
     shape = open_shape(inference, 0, keeps || source->rank == 0 ? source->rank : source->rank - 1);
-    for (i = 0; shape != NULL && i < source->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < source->rank; i++) {
         if (i != place || keeps) {
             shape[j++] = i == place ? 1 : source->shape[i];
         }
@@ -526,9 +525,9 @@ static bool infer_gather(struct mdf_inference *inference)
 static void fill_rest(const int64_t *sizes, size_t n, int64_t whole, int64_t *shape)
 {
     int64_t product = 1;
-    size_t open = n, i;
+    size_t open = n;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (sizes[i] == -1 && open == n) {
             open = i;
         } else {
@@ -547,13 +546,13 @@ static bool infer_reshape(struct mdf_inference *inference)
     bool zero_is_zero = integer(inference, "allowzero", 0) != 0;
     const int64_t *sizes;
     int64_t *shape;
-    size_t n, i;
+    size_t n;
 
     if (!numbers(inference, "shape", 1, &sizes, &n)) {
         return mdf_schema_attribute(inference->schema, "shape") != NULL || shape_from_value(inference, 1);
     }
     shape = open_shape(inference, 0, n);
-    for (i = 0; shape != NULL && i < n; i++) {
+    for (size_t i = 0; shape != NULL && i < n; i++) {
         if (sizes[i] == 0 && !zero_is_zero) {
             shape[i] = source->has_shape && i < source->rank ? source->shape[i] : -1;
         } else {
@@ -578,7 +577,7 @@ static bool infer_split(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *sizes = NULL;
-    size_t place, n, i;
+    size_t place, n;
     int64_t *shape;
     bool given, known;
 
@@ -587,7 +586,7 @@ static bool infer_split(struct mdf_inference *inference)
     }
     given = has_numbers(inference, "split", 1);
     known = given && numbers(inference, "split", 1, &sizes, &n) && n == inference->n_outputs;
-    for (i = 0; i < inference->n_outputs; i++) {
+    for (size_t i = 0; i < inference->n_outputs; i++) {
         shape = open_as(inference, i, source);
         if (shape == NULL) {
             return done(inference);
@@ -602,7 +601,7 @@ static bool infer_slice(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0);
     const int64_t *axes = NULL, *starts, *ends, *steps = NULL;
-    size_t n = 0, n_axes, n_ends = 0, n_steps, place, i;
+    size_t n = 0, n_axes, n_ends = 0, n_steps, place;
     int64_t *shape;
     bool known;
 
@@ -622,7 +621,7 @@ static bool infer_slice(struct mdf_inference *inference)
         return done(inference);
     }
     memcpy(shape, source->shape, source->rank * sizeof *shape);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (place_of(axes != NULL ? axes[i] : (int64_t)i, source->rank, &place)) {
             shape[place] = known ? cut_size(shape[place], starts[i], ends[i], steps != NULL ? steps[i] : 1) : -1;
         }

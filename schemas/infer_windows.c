@@ -68,19 +68,18 @@ static int64_t count_windows(const struct mdf_inference *inference, const struct
 static bool infer_windows(struct mdf_inference *inference, const struct mdf_static_type *kernel, int64_t channels)
 {
     const struct mdf_static_type *source = input(inference, 0);
-    size_t i, j;
 
     if (!source->has_shape || source->rank <= N_OUTER || (kernel != NULL && kernel->has_shape && kernel->rank != source->rank)) {
         return true;
     }
-    for (i = 0; i < inference->n_outputs && done(inference); i++) {
+    for (size_t i = 0; i < inference->n_outputs && done(inference); i++) {
         int64_t *shape = open_as(inference, i, source);
 
         if (shape == NULL) {
             break;
         }
         shape[1] = channels;
-        for (j = 0; j + N_OUTER < source->rank; j++) {
+        for (size_t j = 0; j + N_OUTER < source->rank; j++) {
             int64_t size = kernel == NULL      ? number(inference, "kernel_shape", j, -1)
                            : kernel->has_shape ? kernel->shape[j + N_OUTER]
                                                : -1;
@@ -137,7 +136,6 @@ static bool infer_conv_transpose(struct mdf_inference *inference)
 {
     const struct mdf_static_type *source = input(inference, 0), *kernel = input(inference, 1);
     int64_t *shape;
-    size_t i;
 
     if (!source->has_shape || source->rank <= N_OUTER) {
         return true;
@@ -148,7 +146,7 @@ static bool infer_conv_transpose(struct mdf_inference *inference)
     }
     shape[0] = source->shape[0];
     shape[1] = size_times(kernel->shape[1], integer(inference, "group", 1));
-    for (i = 0; i + N_OUTER < source->rank; i++) {
+    for (size_t i = 0; i + N_OUTER < source->rank; i++) {
         struct along along = read_along(inference, i, source->rank - N_OUTER, kernel->shape[i + N_OUTER]);
 
         shape[i + N_OUTER] = transposed_size(inference, &along, i, source->shape[i + N_OUTER]);
@@ -177,9 +175,8 @@ static bool infer_recurrent(struct mdf_inference *inference)
     int64_t hidden = integer(inference, "hidden_size", r->has_shape && r->rank == 3 ? r->shape[2] : -1);
     int64_t n_directions = strcmp(text(inference, "direction"), "bidirectional") == 0 ? 2 : 1;
     int64_t batch = known ? x->shape[batch_first ? 0 : 1] : -1, length = known ? x->shape[batch_first ? 1 : 0] : -1;
-    size_t i;
 
-    for (i = 0; i < inference->n_outputs && done(inference); i++) {
+    for (size_t i = 0; i < inference->n_outputs && done(inference); i++) {
         int64_t *shape = open_shape(inference, i, i == 0 ? 4 : 3), *last = shape;
 
         if (shape == NULL) {

@@ -46,7 +46,7 @@ static size_t append(char *text, size_t size, size_t used, const char *format, .
 void mdf_static_describe(const struct mdf_static_type *type, char *text, size_t size)
 {
     const char *element = type->dtype != MDF_DTYPE_NONE ? mdf_dtype_name(type->dtype) : "any type";
-    size_t used, i;
+    size_t used;
 
     if (type->kind == MDF_STATIC_SEQUENCE) {
         snprintf(text, size, "a sequence of %s", element);
@@ -57,7 +57,7 @@ void mdf_static_describe(const struct mdf_static_type *type, char *text, size_t 
         return;
     }
     used = append(text, size, used, "[");
-    for (i = 0; i < type->rank; i++) {
+    for (size_t i = 0; i < type->rank; i++) {
         used = append(text, size, used, i > 0 ? "," : "");
         used = type->shape[i] < 0 ? append(text, size, used, "?") : append(text, size, used, "%lld", (long long)type->shape[i]);
     }
@@ -69,13 +69,12 @@ void mdf_static_describe(const struct mdf_static_type *type, char *text, size_t 
 int64_t *mdf_infer_shape(struct mdf_inference *inference, struct mdf_static_type *type, size_t rank)
 {
     int64_t *shape = mdf_arena_array(inference->arena, rank, sizeof *shape);
-    size_t i;
 
     if (shape == NULL) {
         out_of_memory(inference);
         return NULL;
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape[i] = -1;
     }
     type->kind = MDF_STATIC_TENSOR;
@@ -98,12 +97,10 @@ bool mdf_static_types_differ(const struct mdf_static_type *a, const struct mdf_s
 
 bool mdf_static_shapes_differ(const struct mdf_static_type *a, const struct mdf_static_type *b)
 {
-    size_t i;
-
     if (!a->has_shape || !b->has_shape) {
         return false;
     }
-    for (i = 0; a->rank == b->rank && i < a->rank; i++) {
+    for (size_t i = 0; a->rank == b->rank && i < a->rank; i++) {
         if (a->shape[i] >= 0 && b->shape[i] >= 0 && a->shape[i] != b->shape[i]) {
             return true;
         }
@@ -117,12 +114,11 @@ bool mdf_static_merge(struct mdf_arena *arena, const struct mdf_static_type *a, 
     const struct mdf_static_type *shaped = a->has_shape ? a : b;
     struct mdf_static_type merged = *shaped;
     int64_t *shape = mdf_arena_array(arena, shaped->rank, sizeof *shape);
-    size_t i;
 
     if (shape == NULL) {
         return false;
     }
-    for (i = 0; i < shaped->rank; i++) {
+    for (size_t i = 0; i < shaped->rank; i++) {
         shape[i] = shaped->shape[i] < 0 && b->has_shape ? b->shape[i] : shaped->shape[i];
     }
     merged.kind = is_value(a) ? a->kind : b->kind;
@@ -138,7 +134,6 @@ bool mdf_static_union(struct mdf_arena *arena, const struct mdf_static_type *a, 
 {
     struct mdf_static_type both = mdf_static_unknown;
     int64_t *shape = mdf_arena_array(arena, a->rank, sizeof *shape);
-    size_t i;
 
     if (shape == NULL) {
         return false;
@@ -146,7 +141,7 @@ bool mdf_static_union(struct mdf_arena *arena, const struct mdf_static_type *a, 
     both.kind = a->kind == b->kind ? a->kind : MDF_STATIC_UNKNOWN;
     both.dtype = a->dtype == b->dtype ? a->dtype : MDF_DTYPE_NONE;
     both.has_shape = a->has_shape && b->has_shape && a->rank == b->rank;
-    for (i = 0; both.has_shape && i < a->rank; i++) {
+    for (size_t i = 0; both.has_shape && i < a->rank; i++) {
         shape[i] = a->shape[i] == b->shape[i] ? a->shape[i] : -1;
     }
     both.rank = both.has_shape ? a->rank : 0;
@@ -162,13 +157,12 @@ static struct mdf_static_type type_of_formal(const struct mdf_formal *formal)
 {
     struct mdf_static_type type = mdf_static_unknown;
     mdf_dtype_set set = formal->tensor_types | formal->sequence_types;
-    size_t dtype;
 
     if (formal->optional_types != 0 || formal->maps || (formal->tensor_types != 0 && formal->sequence_types != 0)) {
         return type;
     }
     type.kind = formal->sequence_types != 0 ? MDF_STATIC_SEQUENCE : MDF_STATIC_TENSOR;
-    for (dtype = 0; dtype < MDF_DTYPE_COUNT; dtype++) {
+    for (size_t dtype = 0; dtype < MDF_DTYPE_COUNT; dtype++) {
         if (set == MDF_DTYPE_BIT(dtype)) {
             type.dtype = (mdf_dtype)dtype;
         }
@@ -180,9 +174,8 @@ static struct mdf_static_type type_of_formal(const struct mdf_formal *formal)
 static const struct mdf_static_type *input_of_variable(const struct mdf_inference *inference, int variable)
 {
     const struct mdf_static_type *found = NULL;
-    size_t i;
 
-    for (i = 0; variable >= 0 && i < inference->n_inputs; i++) {
+    for (size_t i = 0; variable >= 0 && i < inference->n_inputs; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_input(inference->schema, i);
 
         if (formal != NULL && formal->variable == variable && is_value(&inference->inputs[i]) &&
@@ -195,9 +188,7 @@ static const struct mdf_static_type *input_of_variable(const struct mdf_inferenc
 
 static void infer_types(struct mdf_inference *inference)
 {
-    size_t i;
-
-    for (i = 0; i < inference->n_outputs; i++) {
+    for (size_t i = 0; i < inference->n_outputs; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_output(inference->schema, i);
         const struct mdf_static_type *input;
 
@@ -216,14 +207,12 @@ static void infer_types(struct mdf_inference *inference)
 /* Where no input has a type for sure, results of the types that literals have may still be taken for literals. */
 static void weaken(struct mdf_inference *inference)
 {
-    size_t i;
-
-    for (i = 0; i < inference->n_inputs; i++) {
+    for (size_t i = 0; i < inference->n_inputs; i++) {
         if (inference->inputs[i].dtype != MDF_DTYPE_NONE) {
             return;
         }
     }
-    for (i = 0; inference->n_inputs > 0 && i < inference->n_outputs; i++) {
+    for (size_t i = 0; inference->n_inputs > 0 && i < inference->n_outputs; i++) {
         mdf_dtype dtype = inference->outputs[i].dtype;
 
         if (mdf_dtype_is_real(dtype) || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL) {

@@ -87,9 +87,9 @@ const char *mdf_schema_prefix(const struct mdf_schema *schema)
 
 const char *mdf_schema_split(const char *function, const char **name)
 {
-    size_t i, length;
+    size_t length;
 
-    for (i = 0; i < n_schemas; i = next_domain(i)) {
+    for (size_t i = 0; i < n_schemas; i = next_domain(i)) {
         length = strlen(mdf_schema_prefix(&schemas[i]));
         if (strncmp(function, mdf_schema_prefix(&schemas[i]), length) == 0 && strncmp(function + length, "::", 2) == 0) {
             *name = function + length + 2;
@@ -102,9 +102,8 @@ const char *mdf_schema_split(const char *function, const char **name)
 const struct mdf_schema *mdf_schema_find_anywhere(const char *name, int version)
 {
     const struct mdf_schema *schema = NULL;
-    size_t i;
 
-    for (i = 0; i < n_schemas && schema == NULL; i = next_domain(i)) {
+    for (size_t i = 0; i < n_schemas && schema == NULL; i = next_domain(i)) {
         schema = mdf_schema_find(schemas[i].domain, name, version);
     }
     return schema;
@@ -112,9 +111,7 @@ const struct mdf_schema *mdf_schema_find_anywhere(const char *name, int version)
 
 const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema *schema, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < schema->n_attributes; i++) {
+    for (size_t i = 0; i < schema->n_attributes; i++) {
         if (strcmp(schema->attributes[i].name, name) == 0) {
             return &schema->attributes[i];
         }
@@ -124,9 +121,7 @@ const struct mdf_schema_attribute *mdf_schema_attribute(const struct mdf_schema 
 
 size_t mdf_schema_input(const struct mdf_schema *schema, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < schema->n_inputs; i++) {
+    for (size_t i = 0; i < schema->n_inputs; i++) {
         if (strcmp(schema->inputs[i].name, name) == 0) {
             return i;
         }
@@ -169,10 +164,8 @@ int mdf_schema_newest_opset(void)
 
 void mdf_schema_offer(const char *domain, struct mdf_nearest *nearest)
 {
-    size_t i;
-
     domain = canonical_domain(domain);
-    for (i = lower_bound(domain, ""); i < n_schemas && strcmp(schemas[i].domain, domain) == 0; i++) {
+    for (size_t i = lower_bound(domain, ""); i < n_schemas && strcmp(schemas[i].domain, domain) == 0; i++) {
         mdf_nearest_offer(nearest, schemas[i].name);
     }
 }

@@ -42,7 +42,6 @@ static bool run_change_goal(struct mdf_call *call)
     struct mdf_value *merged = &call->scratch[SCRATCH_ITEM];
     struct mdf_object_maker maker;
     double number;
-    size_t i;
 
     if (mdf_value_is_scalar(goal) && mdf_value_to_double(goal, &number) && number == 0) {
         return make_empty_object(call);
@@ -52,7 +51,7 @@ static bool run_change_goal(struct mdf_call *call)
         !mdf_object_put_all(&maker, pattern) || !mdf_object_begin(&maker, call, mdf_call_target(call, 0), merged->length)) {
         return false;
     }
-    for (i = 0; i < merged->length; i++) {
+    for (size_t i = 0; i < merged->length; i++) {
         if (!mdf_span_equal(mdf_span_of_value(mdf_object_key(merged, i)), mdf_span_of("buffer")) &&
             !mdf_object_put(&maker, mdf_object_key(merged, i), mdf_object_value(merged, i))) {
             return false;
@@ -126,7 +125,6 @@ static bool run_retrieve_chunk(struct mdf_call *call)
     const struct mdf_value *pattern = call->inputs[0], *chunks = call->inputs[1], *types = call->inputs[2];
     struct mdf_match match = {pattern, {NULL, true}};
     bool is_match = false;
-    size_t i;
 
     if (mdf_object_is_empty(pattern)) {
         return make_empty_object(call);
@@ -135,12 +133,12 @@ static bool run_retrieve_chunk(struct mdf_call *call)
         !mdf_check_object(call, types, "types")) {
         return false;
     }
-    for (i = 0; i < chunks->length; i++) {
+    for (size_t i = 0; i < chunks->length; i++) {
         if (!mdf_check_chunk(call, &mdf_value_items(chunks)[i], "a chunk in memory")) {
             return false;
         }
     }
-    for (i = 0; i < chunks->length && !is_match; i++) {
+    for (size_t i = 0; i < chunks->length && !is_match; i++) {
         match.chunk.object = &mdf_value_items(chunks)[i];
         if (!mdf_match_patterns(call, &match, 1, &call->scratch[SCRATCH_BINDINGS], &is_match)) {
             return false;
@@ -188,9 +186,9 @@ static struct mdf_span buffer_of(struct mdf_call *call, const struct mdf_value *
 static bool collect_matches(struct mdf_call *call, const struct mdf_value *sides, const struct buffers *buffers,
                             struct mdf_match *matches, size_t *n_matches)
 {
-    size_t n = 0, i, k;
+    size_t n = 0, k;
 
-    for (i = 0; i < sides->length; i++) {
+    for (size_t i = 0; i < sides->length; i++) {
         const struct mdf_value *pattern = &mdf_value_items(sides)[i];
         struct mdf_span buffer = buffer_of(call, pattern);
 
@@ -237,12 +235,11 @@ static bool run_match_production(struct mdf_call *call)
     const struct mdf_value *production = call->inputs[0], *context = call->inputs[1];
     struct buffers buffers = {.context = context};
     bool is_match = false;
-    size_t i;
 
     if (!mdf_check_object(call, production, "the production") || !mdf_check_object(call, context, "the context")) {
         return false;
     }
-    for (i = 0; i < context->length; i++) {
+    for (size_t i = 0; i < context->length; i++) {
         const struct mdf_value *buffer = mdf_object_value(context, i);
 
         if (buffer->kind != MDF_KIND_NONE && !mdf_check_words(call, buffer, "a buffer of the context", all)) {
@@ -258,12 +255,11 @@ static bool make_bindings(struct mdf_call *call, struct mdf_value *target)
 {
     const struct mdf_value *bindings = &call->scratch[SCRATCH_BINDINGS];
     struct mdf_object_maker maker;
-    size_t i;
 
     if (!mdf_object_begin(&maker, call, target, bindings->length / 2)) {
         return false;
     }
-    for (i = 0; i + 1 < bindings->length; i += 2) {
+    for (size_t i = 0; i + 1 < bindings->length; i += 2) {
         if (!mdf_object_put(&maker, &mdf_value_items(bindings)[i], &mdf_value_items(bindings)[i + 1])) {
             return false;
         }
@@ -292,13 +288,12 @@ static bool run_pattern_matching(struct mdf_call *call)
 {
     const struct mdf_value *productions = call->inputs[0], *goal = call->inputs[1], *retrieval = call->inputs[2];
     struct buffers buffers = {{goal, true}, {mdf_object_is_empty(retrieval) ? NULL : retrieval, true}, NULL};
-    size_t i;
 
     if (!mdf_check_objects(call, productions, "productions") || !mdf_check_chunk(call, goal, "the goal") ||
         !mdf_check_chunk(call, retrieval, "the retrieval") || mdf_python_make_list(call, mdf_call_target(call, 0), 0) == NULL) {
         return false;
     }
-    for (i = 0; i < productions->length; i++) {
+    for (size_t i = 0; i < productions->length; i++) {
         const struct mdf_value *production = &mdf_value_items(productions)[i];
         bool is_match = false;
 
@@ -331,13 +326,12 @@ static bool find_side(struct mdf_call *call, const struct mdf_value *production,
                       const struct mdf_value **found)
 {
     const struct mdf_value *sides = mdf_object_need(call, production, "the production", "rhs");
-    size_t i;
 
     *found = NULL;
     if (sides == NULL || !mdf_check_objects(call, sides, "the right side (rhs) of the production")) {
         return false;
     }
-    for (i = 0; i < sides->length; i++) {
+    for (size_t i = 0; i < sides->length; i++) {
         struct mdf_span name = buffer_of(call, &mdf_value_items(sides)[i]);
 
         if (name.bytes == NULL) {
@@ -353,9 +347,9 @@ static bool find_side(struct mdf_call *call, const struct mdf_value *production,
 /* What a value without its "=" is bound to; NULL where no variable is called so. */
 static const struct mdf_value *find_binding(const struct mdf_value *bindings, struct mdf_span value)
 {
-    size_t i, k, n;
+    size_t k, n;
 
-    for (i = 0; i < bindings->length; i++) {
+    for (size_t i = 0; i < bindings->length; i++) {
         struct mdf_span name = mdf_span_of_value(mdf_object_key(bindings, i));
 
         for (k = 0, n = 0; k < value.length; k++) {
@@ -379,13 +373,12 @@ static bool bind_side(struct mdf_call *call, const struct mdf_value *side, const
 {
     static const struct mdf_words_of all = {0, NULL};
     struct mdf_object_maker maker;
-    size_t i;
 
     if (!mdf_check_words(call, side, "the right side (rhs) of the production", all) ||
         !mdf_object_begin(&maker, call, mdf_call_target(call, 0), side->length)) {
         return false;
     }
-    for (i = 0; i < side->length; i++) {
+    for (size_t i = 0; i < side->length; i++) {
         const struct mdf_value *value = mdf_object_value(side, i);
         const struct mdf_value *bound = find_binding(bindings, mdf_span_of_value(value));
 

@@ -31,9 +31,7 @@ bool mdf_span_equal(struct mdf_span a, struct mdf_span b)
 
 const struct mdf_value *mdf_object_find(const struct mdf_value *object, struct mdf_span key)
 {
-    size_t i;
-
-    for (i = 0; i < object->length; i++) {
+    for (size_t i = 0; i < object->length; i++) {
         if (mdf_span_equal(mdf_span_of_value(mdf_object_key(object, i)), key)) {
             return mdf_object_value(object, i);
         }
@@ -67,7 +65,6 @@ bool mdf_check_object(struct mdf_call *call, const struct mdf_value *value, cons
 bool mdf_check_objects(struct mdf_call *call, const struct mdf_value *value, const char *what)
 {
     char text[MDF_PYTHON_KIND_TEXT_SIZE];
-    size_t i;
 
     if (value->kind == MDF_KIND_TENSOR && value->rank > 0 && value->length == 0) {
         return true; /* an empty list, which can be an array as well */
@@ -75,7 +72,7 @@ bool mdf_check_objects(struct mdf_call *call, const struct mdf_value *value, con
     if (value->kind != MDF_KIND_LIST) {
         return mdf_call_error(call, MDF_TYPE, "%s is %s, not a list of objects", what, mdf_python_kind(value, text));
     }
-    for (i = 0; i < value->length; i++) {
+    for (size_t i = 0; i < value->length; i++) {
         if (mdf_value_items(value)[i].kind != MDF_KIND_DICT) {
             return mdf_call_error(call, MDF_TYPE, "item %zu of %s is %s, not an object", i, what,
                                   mdf_python_kind(&mdf_value_items(value)[i], text));
@@ -120,9 +117,7 @@ bool mdf_object_put(struct mdf_object_maker *maker, const struct mdf_value *key,
 
 bool mdf_object_put_all(struct mdf_object_maker *maker, const struct mdf_value *source)
 {
-    size_t i;
-
-    for (i = 0; i < source->length; i++) {
+    for (size_t i = 0; i < source->length; i++) {
         if (!mdf_object_put(maker, mdf_object_key(source, i), mdf_object_value(source, i))) {
             return false;
         }
@@ -142,12 +137,11 @@ static bool is_of_text(const struct mdf_value *object, struct mdf_words_of which
 bool mdf_check_words(struct mdf_call *call, const struct mdf_value *object, const char *what, struct mdf_words_of which)
 {
     char text[MDF_PYTHON_KIND_TEXT_SIZE];
-    size_t i;
 
     if (!mdf_check_object(call, object, what)) {
         return false;
     }
-    for (i = which.first; i < object->length; i++) {
+    for (size_t i = which.first; i < object->length; i++) {
         if (is_of_text(object, which, i) && !mdf_python_is_string(mdf_object_value(object, i))) {
             return mdf_call_error(call, MDF_TYPE, "entry '%s' of %s is %s, not a string",
                                   mdf_span_of_value(mdf_object_key(object, i)).bytes, what,
@@ -161,18 +155,17 @@ bool mdf_join_words(struct mdf_call *call, const struct mdf_value *object, struc
 {
     const char *separator = "";
     struct mdf_text text;
-    size_t i, k;
     bool made;
 
     mdf_text_init(&text, call->context->memory);
-    for (i = which.first; i < object->length; i++) {
+    for (size_t i = which.first; i < object->length; i++) {
         struct mdf_span value = mdf_span_of_value(mdf_object_value(object, i));
 
         if (!is_of_text(object, which, i)) {
             continue;
         }
         mdf_text_append_string(&text, separator);
-        for (k = 0; k < value.length; k++) {
+        for (size_t k = 0; k < value.length; k++) {
             char character = is_pattern ? mdf_pattern_character(value, k) : value.bytes[k];
 
             mdf_text_append(&text, &character, 1);

@@ -195,9 +195,8 @@ bool mdf_chunk_slot(const struct mdf_value *object, size_t position, struct mdf_
 {
     struct mdf_words words = mdf_words_begin(object, mdf_words_of_chunk);
     struct mdf_span name;
-    size_t i;
 
-    for (i = 0; mdf_words_next(&words, value); i++) {
+    for (size_t i = 0; mdf_words_next(&words, value); i++) {
         if (i == position) {
             return !cut_word(*value, &name, value);
         }
@@ -265,9 +264,8 @@ struct matcher {
 static bool find_bound(const struct matcher *matcher, struct mdf_span name, struct mdf_span *value)
 {
     const struct mdf_value *items = mdf_value_items(matcher->bindings);
-    size_t i;
 
-    for (i = 0; i + 1 < matcher->bindings->length; i += 2) {
+    for (size_t i = 0; i + 1 < matcher->bindings->length; i += 2) {
         if (mdf_span_equal(mdf_span_of_value(&items[i]), name)) {
             *value = mdf_span_of_value(&items[i + 1]);
             return true;
@@ -348,15 +346,13 @@ bool mdf_match_patterns(struct mdf_call *call, const struct mdf_match *matches, 
 {
     struct matcher matcher = {call, bindings, false};
     struct test test;
-    size_t i;
-    int pass;
 
     *is_match = true;
     if (mdf_value_make_list(call->context->memory, bindings, 0) == NULL) {
         return mdf_call_out_of_memory(call);
     }
-    for (pass = 0; pass < 2; pass++) {
-        for (i = 0; i < n && *is_match; i++) {
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < n && *is_match; i++) {
             struct reader reader = begin_reading(matches[i].pattern);
 
             while (*is_match && next_test(&reader, &test)) {

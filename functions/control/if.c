@@ -16,7 +16,6 @@ static bool run_if(struct mdf_call *call)
     const struct mdf_value *condition = mdf_call_input(call, 0);
     struct mdf_body *branch;
     bool holds;
-    size_t i;
 
     if (condition == NULL || mdf_is_typed_otherwise(condition, MDF_DTYPE_BOOL)) {
         return mdf_call_error(call, MDF_TYPE, "the condition must be one boolean");
@@ -28,7 +27,7 @@ static bool run_if(struct mdf_call *call)
     if (!branch->run(branch)) {
         return false;
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (branch->own_outputs[i] != NULL) {
             if (!mdf_body_take(call, call->outputs[i], branch->own_outputs[i])) {
                 return false;

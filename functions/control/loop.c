@@ -78,14 +78,13 @@ static bool set_formals(struct loop *loop, uint64_t iteration)
 static bool run_iteration(struct loop *loop, uint64_t iteration)
 {
     bool holds;
-    size_t i;
 
     if (!set_formals(loop, iteration) || !loop->body->run(loop->body) ||
         !mdf_read_condition(loop->call, loop->body->outputs[0], "the condition that the body yields", &holds)) {
         return false;
     }
     loop->condition = !loop->has_condition || holds;
-    for (i = 0; i < loop->n_scans; i++) {
+    for (size_t i = 0; i < loop->n_scans; i++) {
         if (!mdf_stack_put(loop->call, &loop->scans[i], loop->body->outputs[FIRST_YIELD_STATE + loop->n_states + i],
                            (size_t)iteration)) {
             return false;
@@ -99,9 +98,9 @@ static bool run_iteration(struct loop *loop, uint64_t iteration)
 
 static bool run_iterations(struct loop *loop)
 {
-    uint64_t limit = loop->call->context->max_iterations, iteration;
+    uint64_t limit = loop->call->context->max_iterations;
 
-    for (iteration = 0; iteration < loop->n_iterations && loop->condition; iteration++) {
+    for (uint64_t iteration = 0; iteration < loop->n_iterations && loop->condition; iteration++) {
         if (limit != 0 && iteration >= limit) {
             return mdf_call_error(loop->call, MDF_LIMIT,
                                   "the loop goes on after %llu iterations, the bound of --max-iterations (max_iterations)",
@@ -143,12 +142,10 @@ static bool begin(struct loop *loop)
 
 static bool end(struct loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         mdf_value_swap(loop->call->outputs[i], loop->body->inputs[FIRST_FORMAL_STATE + i]);
     }
-    for (i = 0; i < loop->n_scans; i++) {
+    for (size_t i = 0; i < loop->n_scans; i++) {
         if (!mdf_stack_end(loop->call, &loop->scans[i], &loop->body->output_types[FIRST_YIELD_STATE + loop->n_states + i])) {
             return false;
         }

@@ -44,9 +44,7 @@ static bool check_count(struct scan *scan, const char *name, const struct mdf_in
 
 static bool check_directions(struct scan *scan, const char *name, const struct mdf_ints *list)
 {
-    size_t i;
-
-    for (i = 0; list->items != NULL && i < list->n; i++) {
+    for (size_t i = 0; list->items != NULL && i < list->n; i++) {
         if (list->items[i] != 0 && list->items[i] != 1) {
             return mdf_call_error(scan->call, MDF_VALUE, "%s must be 0 (forward) or 1 (reverse), not %lld", name,
                                   (long long)list->items[i]);
@@ -71,9 +69,9 @@ static bool input_axis(struct scan *scan, size_t i, size_t *axis)
 
 static bool read_lengths(struct scan *scan)
 {
-    size_t axis, i;
+    size_t axis;
 
-    for (i = 0; i < scan->n_scan_inputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_inputs; i++) {
         size_t length;
 
         if (!input_axis(scan, i, &axis)) {
@@ -110,9 +108,9 @@ static size_t place(const struct scan *scan, const struct mdf_ints *directions, 
 
 static bool set_slices(struct scan *scan, size_t iteration)
 {
-    size_t axis, i;
+    size_t axis;
 
-    for (i = 0; i < scan->n_scan_inputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_inputs; i++) {
         const struct mdf_value *whole = scan->call->inputs[scan->n_states + i];
 
         if (!input_axis(scan, i, &axis)) {
@@ -141,9 +139,7 @@ static bool open_output(struct scan *scan, size_t i, size_t slice_rank)
 
 static bool put_slices(struct scan *scan, size_t iteration)
 {
-    size_t i;
-
-    for (i = 0; i < scan->n_scan_outputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_outputs; i++) {
         const struct mdf_value *slice = scan->body->outputs[scan->n_states + i];
 
         if ((iteration == 0 && !open_output(scan, i, slice->rank)) ||
@@ -158,9 +154,8 @@ static bool put_slices(struct scan *scan, size_t iteration)
 static bool check_states(struct scan *scan)
 {
     char before[80], after[80];
-    size_t i;
 
-    for (i = 0; i < scan->n_states; i++) {
+    for (size_t i = 0; i < scan->n_states; i++) {
         const struct mdf_value *state = scan->body->inputs[i], *next = scan->body->outputs[i];
 
         if (state->kind == next->kind && mdf_value_has_shape_of(state, next)) {
@@ -188,13 +183,12 @@ static bool begin(struct scan *scan)
 {
     struct mdf_memory *memory = scan->call->context->memory;
     int64_t bytes = (int64_t)(scan->n_scan_outputs * sizeof *scan->outputs);
-    size_t i;
 
     scan->outputs = mdf_value_make_tensor(memory, &scan->call->scratch[1], MDF_DTYPE_UINT8, 1, &bytes);
     if (scan->outputs == NULL) {
         return mdf_call_out_of_memory(scan->call);
     }
-    for (i = 0; i < scan->n_states; i++) {
+    for (size_t i = 0; i < scan->n_states; i++) {
         if (!mdf_value_copy(memory, scan->body->inputs[i], scan->call->inputs[i])) {
             return mdf_call_out_of_memory(scan->call);
         }
@@ -220,12 +214,10 @@ static struct mdf_static_type type_of_none(const struct scan *scan, size_t i)
 
 static bool end(struct scan *scan)
 {
-    size_t i;
-
-    for (i = 0; i < scan->n_states; i++) {
+    for (size_t i = 0; i < scan->n_states; i++) {
         mdf_value_swap(scan->call->outputs[i], scan->body->inputs[i]);
     }
-    for (i = 0; i < scan->n_scan_outputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_outputs; i++) {
         struct mdf_static_type type = type_of_none(scan, i);
 
         if ((scan->length == 0 && !open_output(scan, i, type.has_shape ? type.rank : 0)) ||
@@ -238,9 +230,7 @@ static bool end(struct scan *scan)
 
 static bool run_iterations(struct scan *scan)
 {
-    size_t iteration;
-
-    for (iteration = 0; iteration < scan->length; iteration++) {
+    for (size_t iteration = 0; iteration < scan->length; iteration++) {
         if (!run_iteration(scan, iteration)) {
             mdf_error_append(&scan->call->context->error, " (iteration %zu of onnx::Scan)", iteration);
             return false;

@@ -63,7 +63,7 @@ static bool check_input(struct scan8 *scan, size_t i)
 
 static bool check_lengths(struct scan8 *scan)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (mdf_call_input(scan->call, 0) == NULL || scan->call->inputs[0]->kind == MDF_KIND_NONE) {
         return true;
@@ -75,7 +75,7 @@ static bool check_lengths(struct scan8 *scan)
     if (n != scan->n_batches) {
         return mdf_call_error(scan->call, MDF_SHAPE, "sequence_lens has %zu entries for a batch of %zu", n, scan->n_batches);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (scan->lengths[i] < 0 || (size_t)scan->lengths[i] > scan->length) {
             return mdf_call_error(scan->call, MDF_VALUE, "sequence_lens[%zu] is %lld, not between 0 and %zu", i,
                                   (long long)scan->lengths[i], scan->length);
@@ -87,9 +87,8 @@ static bool check_lengths(struct scan8 *scan)
 static bool check(struct scan8 *scan)
 {
     const struct mdf_ints *directions = &scan->settings->directions;
-    size_t i;
 
-    for (i = 0; i < scan->n_states + scan->n_scan_inputs; i++) {
+    for (size_t i = 0; i < scan->n_states + scan->n_scan_inputs; i++) {
         if (!check_input(scan, i)) {
             return false;
         }
@@ -98,7 +97,7 @@ static bool check(struct scan8 *scan)
         return mdf_call_error(scan->call, MDF_VALUE, "directions has %zu entries for %zu scan inputs", directions->n,
                               scan->n_scan_inputs);
     }
-    for (i = 0; directions->items != NULL && i < directions->n; i++) {
+    for (size_t i = 0; directions->items != NULL && i < directions->n; i++) {
         if (directions->items[i] != 0 && directions->items[i] != 1) {
             return mdf_call_error(scan->call, MDF_VALUE, "directions must be 0 (forward) or 1 (reverse), not %lld",
                                   (long long)directions->items[i]);
@@ -115,9 +114,8 @@ static bool set_slices(struct scan8 *scan, size_t batch, size_t t, size_t length
     struct mdf_memory *memory = scan->call->context->memory;
     const struct mdf_ints *directions = &scan->settings->directions;
     struct mdf_value *entry = &scan->call->scratch[2];
-    size_t i;
 
-    for (i = 0; i < scan->n_scan_inputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_inputs; i++) {
         bool reverse = directions->items != NULL && directions->items[i] == 1;
 
         if (!mdf_stack_take(memory, entry, scan->call->inputs[FIRST_OPERAND + scan->n_states + i], 0, batch) ||
@@ -137,9 +135,7 @@ static void fill_with_zeros(struct mdf_value *whole)
 
 static bool put_slices(struct scan8 *scan, size_t batch, size_t t)
 {
-    size_t i;
-
-    for (i = 0; i < scan->n_scan_outputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_outputs; i++) {
         struct mdf_stack *stack = &scan->scans[i];
         bool first = stack->length == 0;
         const struct mdf_value *slice = scan->body->outputs[scan->n_states + i];
@@ -213,7 +209,6 @@ static bool split_first_axis(struct scan8 *scan, struct mdf_value *whole)
 static bool pad(struct scan8 *scan, struct mdf_value *whole, bool is_padding)
 {
     char **strings = whole->data;
-    size_t i;
 
     if (whole->dtype != MDF_DTYPE_STRING) {
         if (is_padding) {
@@ -221,7 +216,7 @@ static bool pad(struct scan8 *scan, struct mdf_value *whole, bool is_padding)
         }
         return true;
     }
-    for (i = 0; i < whole->length; i++) {
+    for (size_t i = 0; i < whole->length; i++) {
         if (strings[i] == NULL && (strings[i] = mdf_string_new(scan->call->context->memory, "", 0)) == NULL) {
             return mdf_call_out_of_memory(scan->call);
         }
@@ -232,9 +227,8 @@ static bool pad(struct scan8 *scan, struct mdf_value *whole, bool is_padding)
 static bool end(struct scan8 *scan)
 {
     const struct mdf_static_type *types = scan->body->output_types;
-    size_t i;
 
-    for (i = 0; i < scan->n_states; i++) {
+    for (size_t i = 0; i < scan->n_states; i++) {
         /* The stacks wrote to scratch places beside the outputs that carrying uses. */
         mdf_value_swap(scan->call->outputs[i], scan->states[i].whole);
         scan->states[i].whole = scan->call->outputs[i];
@@ -242,7 +236,7 @@ static bool end(struct scan8 *scan)
             return false;
         }
     }
-    for (i = 0; i < scan->n_scan_outputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_outputs; i++) {
         struct mdf_value *output = scan->call->outputs[scan->n_states + i];
         struct mdf_stack *stack = &scan->scans[i];
         bool is_padding = stack->length == 0; /* all of it */
@@ -263,7 +257,6 @@ static bool begin(struct scan8 *scan)
     struct mdf_memory *memory = scan->call->context->memory;
     int64_t bytes = (int64_t)((scan->n_states + scan->n_scan_outputs) * sizeof *scan->scans);
     struct mdf_value *places;
-    size_t i;
 
     scan->states = mdf_value_make_tensor(memory, &scan->call->scratch[1], MDF_DTYPE_UINT8, 1, &bytes);
     places = mdf_value_make_list(memory, &scan->call->scratch[3], scan->n_states);
@@ -271,10 +264,10 @@ static bool begin(struct scan8 *scan)
         return mdf_call_out_of_memory(scan->call);
     }
     scan->scans = scan->states + scan->n_states;
-    for (i = 0; i < scan->n_states; i++) {
+    for (size_t i = 0; i < scan->n_states; i++) {
         mdf_stack_begin(&scan->states[i], &places[i], 0, scan->n_batches);
     }
-    for (i = 0; i < scan->n_scan_outputs; i++) {
+    for (size_t i = 0; i < scan->n_scan_outputs; i++) {
         mdf_stack_begin(&scan->scans[i], scan->call->outputs[scan->n_states + i], 0, scan->n_batches * scan->length);
     }
     return true;
@@ -282,9 +275,7 @@ static bool begin(struct scan8 *scan)
 
 static bool run_entries(struct scan8 *scan)
 {
-    size_t batch;
-
-    for (batch = 0; batch < scan->n_batches; batch++) {
+    for (size_t batch = 0; batch < scan->n_batches; batch++) {
         if (!run_entry(scan, batch)) {
             return false;
         }

@@ -27,9 +27,9 @@ static void end_shape(struct mdf_memory *memory, struct shape *shape)
 
 static size_t product(const int64_t *sizes, size_t n)
 {
-    size_t result = 1, i;
+    size_t result = 1;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         result *= (size_t)sizes[i];
     }
     return result;
@@ -37,13 +37,11 @@ static size_t product(const int64_t *sizes, size_t n)
 
 static void copy_run(mdf_dtype dtype, void *target, const void *source, size_t n)
 {
-    size_t i;
-
     if (dtype != MDF_DTYPE_STRING) {
         memcpy(target, source, n * mdf_dtype_size(dtype));
         return;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         ((char **)target)[i] = mdf_string_share(((char *const *)source)[i]);
     }
 }
@@ -90,9 +88,7 @@ bool mdf_body_take(struct mdf_call *call, struct mdf_value *target, struct mdf_v
  * changes. */
 bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_formal, size_t first_yield, size_t n_states)
 {
-    size_t i;
-
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         if (!check_type(call, body->inputs[first_formal + i], body->outputs[first_yield + i], i)) {
             return false;
         }
@@ -101,7 +97,7 @@ bool mdf_body_carry(struct mdf_call *call, struct mdf_body *body, size_t first_f
             return mdf_call_out_of_memory(call);
         }
     }
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         struct mdf_value *own = body->own_outputs[first_yield + i];
 
         if (!mdf_body_take(call, body->inputs[first_formal + i], own != NULL ? own : call->outputs[i])) {
@@ -158,9 +154,7 @@ bool mdf_stack_take(struct mdf_memory *memory, struct mdf_value *slice, const st
 
 bool mdf_stack_drop(struct mdf_call *call, size_t first)
 {
-    size_t i;
-
-    for (i = first; i < call->n_outputs; i++) {
+    for (size_t i = first; i < call->n_outputs; i++) {
         if (call->outputs[i] != NULL) {
             mdf_value_clear(call->context->memory, call->outputs[i]);
         }
@@ -289,7 +283,7 @@ static bool put_first(struct mdf_call *call, struct mdf_stack *stack, const stru
 
 bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_value *slice, size_t index)
 {
-    size_t element, inner, outer, stride, i;
+    size_t element, inner, outer, stride;
     char first[80], other[80];
 
     if (stack->length == 0 && !put_first(call, stack, slice)) {
@@ -308,7 +302,7 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
     outer = product(mdf_value_shape(slice), stack->axis);
     inner = product(mdf_value_shape(slice) + stack->axis, slice->rank - stack->axis);
     stride = inner * stack->capacity;
-    for (i = 0; i < outer && inner > 0; i++) {
+    for (size_t i = 0; i < outer && inner > 0; i++) {
         copy_run(slice->dtype, (char *)stack->whole->data + (i * stride + index * inner) * element,
                  (const char *)slice->data + i * inner * element, inner);
     }
@@ -320,7 +314,7 @@ bool mdf_stack_put(struct mdf_call *call, struct mdf_stack *stack, const struct 
 static bool make_empty(struct mdf_call *call, struct mdf_stack *stack, const struct mdf_static_type *type)
 {
     mdf_dtype dtype = type->dtype != MDF_DTYPE_NONE ? type->dtype : call->context->real;
-    size_t rank = type->has_shape ? type->rank : 0, i;
+    size_t rank = type->has_shape ? type->rank : 0;
     struct shape shape;
     bool made;
 
@@ -330,7 +324,7 @@ static bool make_empty(struct mdf_call *call, struct mdf_stack *stack, const str
     if (!begin_shape(call->context->memory, &shape, rank)) {
         return mdf_call_out_of_memory(call);
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape.sizes[i] = type->has_shape && i < type->rank && type->shape[i] >= 0 ? type->shape[i] : 0;
     }
     made = make_whole(call, stack, stack->whole, dtype, rank, shape.sizes, 0);

@@ -73,10 +73,9 @@ static bool run_trial(struct mdf_call *call, const struct trial *trial, double *
 static const int64_t *common_shape(struct mdf_call *call, const struct mdf_value *const *arguments, size_t *rank)
 {
     const int64_t *shape = NULL;
-    size_t i;
 
     *rank = 0;
-    for (i = 0; i < N_ARGUMENTS; i++) {
+    for (size_t i = 0; i < N_ARGUMENTS; i++) {
         size_t joint_rank = arguments[i]->rank > *rank ? arguments[i]->rank : *rank;
         int64_t *joint = mdf_python_sizes(call, i % 2 == 0 ? SLOT_SHAPE : SLOT_NEXT_SHAPE, joint_rank);
 
@@ -113,9 +112,7 @@ static size_t find_source(const struct mdf_value *array, size_t rank, const int6
 
 static bool collect_arguments(struct mdf_call *call, const struct mdf_value **arguments)
 {
-    size_t i;
-
-    for (i = 0; i < N_ARGUMENTS; i++) {
+    for (size_t i = 0; i < N_ARGUMENTS; i++) {
         const struct mdf_value *given = mdf_python_input_array(call, i, SLOT_ARGUMENTS + i);
 
         arguments[i] = given != NULL ? mdf_python_array_of(call, given, MDF_DTYPE_FLOAT64, SLOT_ARGUMENTS + i) : NULL;
@@ -133,7 +130,7 @@ static bool integrate(struct mdf_call *call)
     struct mdf_value *target = mdf_call_target(call, 0);
     mdf_dtype real = call->context->real;
     const int64_t *shape;
-    size_t rank, i, k;
+    size_t rank;
     char *times;
 
     if (!collect_arguments(call, arguments)) {
@@ -143,11 +140,11 @@ static bool integrate(struct mdf_call *call)
     times = shape == NULL
                 ? NULL
                 : mdf_python_make(call, target, real, rank == 0 ? MDF_STRENGTH_PYTHON : MDF_STRENGTH_LITERAL, rank, shape);
-    for (i = 0; times != NULL && i < target->length; i++) {
+    for (size_t i = 0; times != NULL && i < target->length; i++) {
         struct trial trial;
         double time;
 
-        for (k = 0; k < N_ARGUMENTS; k++) {
+        for (size_t k = 0; k < N_ARGUMENTS; k++) {
             trial.arguments[k] = ((const double *)arguments[k]->data)[find_source(arguments[k], rank, shape, i)];
         }
         if (!run_trial(call, &trial, &time)) {
@@ -163,10 +160,10 @@ static bool integrate(struct mdf_call *call)
 /* Strides of an argument within the shape of the result; of an axis that it has not, or of length 1, 0. */
 static void find_strides(const struct mdf_value *argument, size_t rank, int64_t *strides)
 {
-    size_t missing = rank - argument->rank, axis;
+    size_t missing = rank - argument->rank;
     int64_t stride = 1;
 
-    for (axis = argument->rank; axis-- > 0;) {
+    for (size_t axis = argument->rank; axis-- > 0;) {
         strides[missing + axis] = mdf_value_shape(argument)[axis] == 1 ? 0 : stride;
         stride *= mdf_value_shape(argument)[axis];
     }
@@ -177,7 +174,7 @@ static bool plan_trials(struct mdf_call *call, struct mdf_routine_plan *plan)
     enum { BEFORE_SHAPE = 4 + N_ARGUMENTS };
     const struct mdf_value *result = mdf_call_result(call, 0);
     uint64_t limit = call->context->max_iterations != 0 ? call->context->max_iterations : MOST_STEPS;
-    size_t rank = result != NULL ? result->rank : 0, i;
+    size_t rank = result != NULL ? result->rank : 0;
 
     if (result == NULL || !mdf_routine_room(plan, BEFORE_SHAPE + (N_ARGUMENTS + 1) * rank, 0)) {
         return false;
@@ -188,7 +185,7 @@ static bool plan_trials(struct mdf_call *call, struct mdf_routine_plan *plan)
     plan->whole[2] = limit < INT64_MAX ? (int64_t)limit : INT64_MAX;
     plan->whole[BEFORE_SHAPE - 1] = (int64_t)rank;
     memcpy(plan->whole + BEFORE_SHAPE, mdf_value_shape(result), rank * sizeof *plan->whole);
-    for (i = 0; i < N_ARGUMENTS; i++) {
+    for (size_t i = 0; i < N_ARGUMENTS; i++) {
         const struct mdf_value *argument = mdf_call_input(call, i);
 
         if (argument == NULL || !mdf_routine_kind(argument, call->context->real, &plan->whole[3 + i])) {

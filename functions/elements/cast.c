@@ -56,9 +56,8 @@ enum { TEXT_SIZE = 64 };
 static double shortest_of_small(mdf_dtype dtype, const void *element)
 {
     double value = mdf_element_to_double(dtype, element), candidate = value;
-    int digits;
 
-    for (digits = 0; digits < 9 && isfinite(value); digits++) {
+    for (int digits = 0; digits < 9 && isfinite(value); digits++) {
         char text[TEXT_SIZE];
         uint16_t bits = 0;
 
@@ -112,7 +111,7 @@ static size_t split_decimal(const char *text, char digits[TEXT_SIZE], int *point
 static void write_like_python(char text[TEXT_SIZE])
 {
     char digits[TEXT_SIZE], result[TEXT_SIZE], *out = result;
-    int point, i;
+    int point;
     int n = (int)split_decimal(text, digits, &point);
 
     if (text[0] == '-') {
@@ -125,12 +124,12 @@ static void write_like_python(char text[TEXT_SIZE])
         out += sprintf(out, "e%c%02d", point > 0 ? '+' : '-', point > 0 ? point - 1 : 1 - point);
     } else if (point <= 0) {
         out += sprintf(out, "0.");
-        for (i = point; i < 0; i++) {
+        for (int i = point; i < 0; i++) {
             *out++ = '0';
         }
         out += sprintf(out, "%.*s", n, digits);
     } else {
-        for (i = 0; i < point || i < n || i == point; i++) {
+        for (int i = 0; i < point || i < n || i == point; i++) {
             if (i == point) {
                 *out++ = '.';
             }
@@ -220,9 +219,9 @@ static bool read_large(const char *text, uint64_t *large)
 static bool read_truth(const char *text, int64_t *truth)
 {
     static const char *const words[2] = {"false", "true"};
-    size_t word, i;
+    size_t i;
 
-    for (word = 0; word < 2; word++) {
+    for (size_t word = 0; word < 2; word++) {
         for (i = 0; words[word][i] != '\0' && (text[i] | 0x20) == words[word][i]; i++) {
         }
         if (words[word][i] == '\0' && text[i] == '\0') {
@@ -312,13 +311,12 @@ static mdf_dtype dtype_of_name(const char *name)
 {
     struct mdf_declared_type type;
     char text[TEXT_SIZE];
-    size_t i;
 
     if (name == NULL || strlen(name) > 32) {
         return MDF_DTYPE_NONE;
     }
     snprintf(text, sizeof text, "tensor(%s)", name);
-    for (i = 0; text[i] != '\0'; i++) {
+    for (size_t i = 0; text[i] != '\0'; i++) {
         text[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + ('a' - 'A') : text[i]);
     }
     return mdf_parse_type(text, &type) ? type.dtype : MDF_DTYPE_NONE;

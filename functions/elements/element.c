@@ -57,10 +57,9 @@ const struct mdf_element *mdf_element_of(const struct mdf_operator *operator, co
 const struct mdf_element_form *mdf_element_form(const struct mdf_element *element, mdf_dtype dtype)
 {
     unsigned kind = mdf_element_kind(dtype);
-    size_t i;
 
     for (; element != NULL; element = element->base) {
-        for (i = 0; i < sizeof forms / sizeof *forms; i++) {
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
             if (forms[i].id == element->id && (forms[i].kinds & kind) != 0) {
                 return &forms[i];
             }
@@ -86,10 +85,9 @@ const struct mdf_element *mdf_element_with_constant(const struct mdf_element *el
 #define WITH_CONSTANT(id, number, other) {MDF_ELEMENT_##id, number, MDF_ELEMENT(other)},
 #include "functions/elements/elements.def"
     };
-    size_t i;
 
     for (; element != NULL; element = element->base) {
-        for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             if (rows[i].id == element->id && rows[i].number == number) {
                 return rows[i].simpler;
             }
@@ -118,9 +116,8 @@ const char *mdf_element_nodes(const struct mdf_element *element, unsigned kinds)
 #define NODES(id, kinds, text) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, text},
 #include "functions/elements/elements.def"
     };
-    size_t i;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].id == element->id && (rows[i].kinds & kinds) != 0) {
             return rows[i].text;
         }
@@ -137,10 +134,9 @@ size_t mdf_element_alike(const struct mdf_element *element)
 #define ALIKE(id, first) {MDF_ELEMENT_##id, first},
 #include "functions/elements/elements.def"
     };
-    size_t i;
 
     for (; element != NULL; element = element->base) {
-        for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             if (rows[i].id == element->id) {
                 return rows[i].first;
             }

@@ -141,9 +141,8 @@ static void run_part(void *work_context, size_t first, size_t last)
 {
     struct job *job = work_context;
     const char *starts[MDF_MAX_OPERANDS] = {NULL};
-    size_t i;
 
-    for (i = 0; i < job->n_operands; i++) {
+    for (size_t i = 0; i < job->n_operands; i++) {
         starts[i] = job->operands[i].elements + first * job->operands[i].step * job->operands[i].size;
     }
     if (!run_stretch(job, starts, job->target + first * job->target_size, last - first)) {
@@ -156,18 +155,17 @@ static void run_rows(void *work_context, size_t first, size_t last)
 {
     struct job *job = work_context;
     const char *starts[MDF_MAX_OPERANDS] = {NULL};
-    size_t row, axis, i;
 
-    for (row = first; row < last; row++) {
+    for (size_t row = first; row < last; row++) {
         size_t rest = row;
 
-        for (i = 0; i < job->n_operands; i++) {
+        for (size_t i = 0; i < job->n_operands; i++) {
             starts[i] = job->operands[i].elements;
         }
-        for (axis = job->outer_rank; axis-- > 0;) {
+        for (size_t axis = job->outer_rank; axis-- > 0;) {
             size_t size = (size_t)job->outer_sizes[axis], index = axis > 0 ? rest % size : rest;
 
-            for (i = 0; i < job->n_operands; i++) {
+            for (size_t i = 0; i < job->n_operands; i++) {
                 starts[i] += index * (size_t)job->outer_strides[axis * job->n_operands + i] * job->operands[i].size;
             }
             rest = axis > 0 ? rest / size : 0;
@@ -199,9 +197,8 @@ static bool run_job(struct mdf_call *call, const struct mdf_operation *operation
 static bool refuse_shapes(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[])
 {
     char texts[MDF_MAX_OPERANDS][128] = {"", "", ""};
-    size_t i;
 
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         mdf_value_describe(operands[i], texts[i], sizeof texts[i]);
     }
     return mdf_call_error(call, MDF_SHAPE, "shapes do not broadcast: %s and %s%s%s", texts[0], texts[1],
@@ -212,14 +209,13 @@ static bool refuse_shapes(struct mdf_call *call, size_t n_operands, const struct
 static const struct mdf_value *find_shape(size_t n_operands, const struct mdf_value *const operands[])
 {
     const struct mdf_value *found = operands[0];
-    size_t i;
 
-    for (i = 1; i < n_operands; i++) {
+    for (size_t i = 1; i < n_operands; i++) {
         if (operands[i]->rank > found->rank || (operands[i]->rank == found->rank && found->length == 1)) {
             found = operands[i];
         }
     }
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         if (operands[i]->length != 1 && operands[i] != found && !mdf_value_has_shape_of(operands[i], found)) {
             return NULL;
         }
@@ -238,9 +234,8 @@ static void put_axis(struct axes *axes, size_t *first, size_t n_operands, int64_
 {
     int64_t *behind = axes->strides + *first * n_operands;
     bool joined = *first < axes->rank;
-    size_t i;
 
-    for (i = 0; joined && i < n_operands; i++) {
+    for (size_t i = 0; joined && i < n_operands; i++) {
         joined = strides[i] == behind[i] * axes->sizes[*first];
     }
     if (joined) {
@@ -257,11 +252,11 @@ static void fit_axes(struct axes *axes, size_t rank, const int64_t *shape, size_
                      const struct mdf_value *const operands[])
 {
     int64_t strides[MDF_MAX_OPERANDS], products[MDF_MAX_OPERANDS] = {1, 1, 1};
-    size_t first = rank, axis, i;
+    size_t first = rank;
 
     axes->rank = rank;
-    for (axis = rank; axis-- > 0;) {
-        for (i = 0; i < n_operands; i++) {
+    for (size_t axis = rank; axis-- > 0;) {
+        for (size_t i = 0; i < n_operands; i++) {
             size_t missing = rank - operands[i]->rank;
             int64_t size = axis < missing ? 1 : mdf_value_shape(operands[i])[axis - missing];
 
@@ -281,11 +276,11 @@ static void fit_axes(struct axes *axes, size_t rank, const int64_t *shape, size_
 static bool lay_out_broadcast(struct mdf_call *call, struct mdf_value *target, mdf_dtype dtype, struct job *job,
                               const struct mdf_value *const operands[])
 {
-    size_t n_operands = job->n_operands, rank = 0, n_integers, i;
+    size_t n_operands = job->n_operands, rank = 0, n_integers;
     int64_t *shape;
     struct axes axes;
 
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         rank = operands[i]->rank > rank ? operands[i]->rank : rank;
     }
     if (!mdf_size_multiply(rank, 2 + n_operands, &n_integers)) {
@@ -296,10 +291,10 @@ static bool lay_out_broadcast(struct mdf_call *call, struct mdf_value *target, m
         return false;
     }
     memset(shape, 0, n_integers * sizeof *shape);
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape[i] = 1;
     }
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         if (!mdf_broadcast_shape(rank, shape, operands[i]->rank, mdf_value_shape(operands[i]), shape)) {
             return refuse_shapes(call, n_operands, operands);
         }
@@ -317,7 +312,7 @@ static bool lay_out_broadcast(struct mdf_call *call, struct mdf_value *target, m
     job->outer_rank = axes.rank > 0 ? axes.rank - 1 : 0;
     job->outer_sizes = axes.sizes;
     job->outer_strides = axes.strides;
-    for (i = 0; i < n_operands && axes.rank > 0; i++) {
+    for (size_t i = 0; i < n_operands && axes.rank > 0; i++) {
         job->operands[i].step = axes.strides[job->outer_rank * n_operands + i] != 0;
     }
     return true;
@@ -329,9 +324,8 @@ static bool check_types(struct mdf_call *call, const struct mdf_operation *opera
                         const struct mdf_value *const operands[])
 {
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
-    size_t i;
 
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         mdf_dtype wanted = i == 0 && operation->selects ? MDF_DTYPE_BOOL : dtype;
 
         if (!mdf_value_is_tensor(operands[i])) {
@@ -355,7 +349,6 @@ static bool run_arrays(struct mdf_call *call, struct mdf_value *target, const st
     bool direct = operation->loops[dtype] != NULL;
     const struct mdf_value *shaped = find_shape(n_operands, operands);
     struct job job = {0};
-    size_t i;
 
     job.dtype = dtype;
     job.carrier = direct ? dtype : mdf_elementwise_carrier(dtype);
@@ -364,7 +357,7 @@ static bool run_arrays(struct mdf_call *call, struct mdf_value *target, const st
     job.settings = settings;
     job.n_operands = n_operands;
     job.target_size = mdf_dtype_size(result);
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         job.operands[i].elements = operands[i]->data;
         job.operands[i].size = mdf_dtype_size((mdf_dtype)operands[i]->dtype);
         job.operands[i].converted = !direct && operands[i]->dtype == dtype;
@@ -381,9 +374,7 @@ static bool run_arrays(struct mdf_call *call, struct mdf_value *target, const st
 
 static bool is_input(const struct mdf_call *call, const struct mdf_value *value)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] == value) {
             return true;
         }
@@ -407,7 +398,6 @@ static void note_call(const struct mdf_call *call, const struct mdf_value *targe
 {
     struct mdf_elementwise_trace *trace = call->context->trace;
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
-    size_t i;
 
     trace->n_calls++;
     trace->works_in = trace->n_calls + trace->n_workspaces == 1 && operation->loops[dtype] == NULL
@@ -417,7 +407,7 @@ static void note_call(const struct mdf_call *call, const struct mdf_value *targe
     trace->loop = dtype < MDF_DTYPE_COUNT ? operation->loops[dtype] : NULL;
     trace->settings = settings;
     trace->n_operands = n_operands;
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         trace->views[i] = *operands[i];
         trace->operands[i] = is_input(call, operands[i]) ? operands[i] : &trace->views[i];
     }
@@ -432,9 +422,8 @@ bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const stru
     mdf_dtype dtype = (mdf_dtype)operands[n_operands - 1]->dtype;
     bool direct = dtype < MDF_DTYPE_COUNT && operation->loops[dtype] != NULL;
     void *element;
-    size_t i;
 
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         mdf_dtype wanted = i == 0 && operation->selects ? MDF_DTYPE_BOOL : dtype;
 
         direct = direct && mdf_value_is_scalar(operands[i]) && operands[i]->dtype == wanted;
@@ -454,9 +443,8 @@ bool mdf_elementwise(struct mdf_call *call, struct mdf_value *target, const stru
 bool mdf_elementwise_call(struct mdf_call *call, const struct mdf_operation *operation, size_t n_operands, const void *settings)
 {
     struct mdf_value *target = mdf_call_result(call, 0);
-    size_t i;
 
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         if (i >= call->n_inputs || call->inputs[i] == NULL || !mdf_value_is_tensor(call->inputs[i])) {
             return mdf_call_tensor(call, i) != NULL;
         }

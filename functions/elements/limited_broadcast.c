@@ -24,12 +24,11 @@ bool mdf_align_axes(struct mdf_call *call, const struct mdf_value *a, const stru
 {
     const int64_t *a_shape = mdf_value_shape(a), *b_shape = mdf_value_shape(b);
     int64_t *shape = view->shape.sizes;
-    size_t i;
 
     if (b->rank > a->rank || axis > a->rank - b->rank) {
         return refuse_shapes(call, a, b, "do not fit: the second has too many axes");
     }
-    for (i = 0; i < b->rank; i++) {
+    for (size_t i = 0; i < b->rank; i++) {
         if (b_shape[i] != 1 && b_shape[i] != a_shape[axis + i]) {
             return refuse_shapes(call, a, b, "do not fit from that axis on");
         }
@@ -44,7 +43,7 @@ bool mdf_align_axes(struct mdf_call *call, const struct mdf_value *a, const stru
         }
         view->shape.large = shape;
     }
-    for (i = 0; i < a->rank; i++) {
+    for (size_t i = 0; i < a->rank; i++) {
         shape[i] = i < axis || i >= axis + b->rank ? 1 : b_shape[i - axis];
     }
     return true;

@@ -98,9 +98,8 @@ static bool run_clip_by_attributes(struct mdf_call *call)
     mdf_dtype carrier = x != NULL ? mdf_elementwise_carrier((mdf_dtype)x->dtype) : MDF_DTYPE_NONE;
     double given_bounds[2] = {given->low, given->high};
     struct bounds *bounds = x != NULL ? begin_bounds(call) : NULL;
-    size_t i;
 
-    for (i = 0; bounds != NULL && i < 2; i++) {
+    for (size_t i = 0; bounds != NULL && i < 2; i++) {
         if (!isnan(given_bounds[i])) {
             mdf_convert_elements(carrier, &bounds->elements[i], MDF_DTYPE_FLOAT64, &given_bounds[i], 1, false);
             bounds->pointers[i] = &bounds->elements[i];
@@ -115,9 +114,8 @@ static bool run_clip(struct mdf_call *call)
     const struct mdf_value *x = mdf_call_tensor(call, 0);
     mdf_dtype dtype = x != NULL ? (mdf_dtype)x->dtype : MDF_DTYPE_NONE, carrier = mdf_elementwise_carrier(dtype);
     struct bounds *bounds = x != NULL ? begin_bounds(call) : NULL;
-    size_t i;
 
-    for (i = 0; bounds != NULL && i < 2; i++) {
+    for (size_t i = 0; bounds != NULL && i < 2; i++) {
         const struct mdf_value *bound = mdf_call_input(call, i + 1);
 
         if (bound == NULL) {

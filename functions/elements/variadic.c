@@ -26,12 +26,11 @@ static const struct mdf_operation share = {.loops = {MDF_LOOPS_REALS(share)}, .c
 static bool fold(struct mdf_call *call, struct mdf_value *target, const struct mdf_operation *operation)
 {
     const struct mdf_value *operands[2] = {mdf_call_tensor(call, 0), NULL};
-    size_t i;
 
     if (mdf_elementwise_can_fold(call, operation)) {
         return mdf_elementwise_fold(call, target, operation);
     }
-    for (i = 1; operands[0] != NULL && i < call->n_inputs; i++) {
+    for (size_t i = 1; operands[0] != NULL && i < call->n_inputs; i++) {
         struct mdf_value *result = &call->scratch[i % 2 == 0 ? SCRATCH_FIRST : SCRATCH_SECOND];
 
         result = i + 1 == call->n_inputs ? target : result;

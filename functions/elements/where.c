@@ -51,10 +51,9 @@ static bool where_string(void *target, const void *const operands[], const size_
     const uint8_t *condition = operands[0];
     char *const *x = operands[1], *const *y = operands[2];
     char **out = target;
-    size_t i;
 
     (void)settings;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         out[i] = mdf_string_share(condition[i * steps[0]] != 0 ? x[i * steps[1]] : y[i * steps[2]]);
     }
     return true;

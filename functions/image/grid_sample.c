@@ -115,16 +115,15 @@ static bool read_settings(struct mdf_call *call, struct mdf_grid_sampling *job)
     } modes[] = {{"nearest", 1}, {"linear", 2}, {"bilinear", 2}, {"cubic", 4}, {"bicubic", 4}};
     static const char *const paddings[] = {"zeros", "border", "reflection"};
     const struct grid_settings *settings = call->settings;
-    size_t i;
 
-    for (i = 0; i < sizeof modes / sizeof *modes && job->n_taps == 0; i++) {
+    for (size_t i = 0; i < sizeof modes / sizeof *modes && job->n_taps == 0; i++) {
         job->n_taps = strcmp(modes[i].name, settings->mode) == 0 ? modes[i].n_taps : 0;
     }
     if (job->n_taps == 0) {
         return mdf_call_error(call, MDF_VALUE, "there is no mode '%.100s'", settings->mode);
     }
     job->align_corners = settings->align_corners != 0;
-    for (i = 0; i < sizeof paddings / sizeof *paddings; i++) {
+    for (size_t i = 0; i < sizeof paddings / sizeof *paddings; i++) {
         if (strcmp(paddings[i], settings->padding_mode) == 0) {
             job->padding = (enum mdf_grid_padding)i;
             return true;

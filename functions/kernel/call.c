@@ -31,7 +31,6 @@ void mdf_operator_title(const struct mdf_operator *operator, char text[NAME_SIZE
 {
     static const char prefix[] = "operator.";
     const struct mdf_schema *schema;
-    size_t i;
 
     if (operator== NULL || operator->name == NULL) {
         snprintf(text, NAME_SIZE, "call");
@@ -43,7 +42,7 @@ void mdf_operator_title(const struct mdf_operator *operator, char text[NAME_SIZE
         return;
     }
     if (strncmp(operator->name, prefix, sizeof prefix - 1) == 0) {
-        for (i = 0; i < sizeof signs / sizeof *signs; i++) {
+        for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
             if (strcmp(operator->name + sizeof prefix - 1, signs[i].name) == 0) {
                 snprintf(text, NAME_SIZE, "operator '%s'", signs[i].sign);
                 return;
@@ -133,9 +132,9 @@ static bool refuse_input(struct mdf_call *call, size_t i, mdf_status status, con
 /* A refused array: the shape is at fault, or the memory. */
 static void *refuse_tensor(struct mdf_call *call, mdf_dtype dtype, size_t rank, const int64_t *shape)
 {
-    size_t n, n_bytes, i;
+    size_t n, n_bytes;
 
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         if (shape[i] < 0) {
             mdf_call_error(call, MDF_SHAPE, "the result's axis %zu would have size %lld", i, (long long)shape[i]);
             return NULL;
@@ -204,21 +203,20 @@ static bool fits_int64(const struct mdf_context *context, const struct mdf_value
 {
     mdf_dtype dtype = (mdf_dtype)value->dtype;
     const char *element = value->data;
-    size_t i;
 
     switch (mdf_dtype_kind(dtype)) {
     case 'b':
     case 'i':
         return true;
     case 'u':
-        for (i = 0; dtype == MDF_DTYPE_UINT64 && i < value->length; i++) {
+        for (size_t i = 0; dtype == MDF_DTYPE_UINT64 && i < value->length; i++) {
             if (((const uint64_t *)value->data)[i] > INT64_MAX) {
                 return false;
             }
         }
         return true;
     case 'f':
-        for (i = 0; i < value->length; i++) {
+        for (size_t i = 0; i < value->length; i++) {
             if (mdf_should_stop_at(context, i, MDF_ITEMS_PER_LOOK) ||
                 !is_whole(mdf_element_to_double(dtype, element + i * mdf_dtype_size(dtype)))) {
                 return false;
@@ -294,9 +292,9 @@ bool mdf_call_axis(struct mdf_call *call, int64_t axis, size_t rank, size_t *res
 
 bool mdf_broadcast_shape(size_t a_rank, const int64_t *a, size_t b_rank, const int64_t *b, int64_t *shape)
 {
-    size_t rank = a_rank > b_rank ? a_rank : b_rank, i;
+    size_t rank = a_rank > b_rank ? a_rank : b_rank;
 
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         int64_t x = i + a_rank < rank ? 1 : a[i + a_rank - rank];
         int64_t y = i + b_rank < rank ? 1 : b[i + b_rank - rank];
 

@@ -27,11 +27,9 @@ static bool contains(mdf_dtype_set set, mdf_dtype dtype)
 /* Chains input `i` to those before it whose formals have the same variable. */
 static void link_input(struct mdf_signature_input *inputs, size_t i)
 {
-    size_t j;
-
     inputs[i].leader = i;
     inputs[i].next = SIZE_MAX;
-    for (j = i; inputs[i].formal->variable >= 0 && j-- > 0;) {
+    for (size_t j = i; inputs[i].formal->variable >= 0 && j-- > 0;) {
         if (inputs[j].formal->variable == inputs[i].formal->variable) {
             inputs[i].leader = inputs[j].leader;
             inputs[j].next = i;
@@ -44,9 +42,8 @@ static void link_input(struct mdf_signature_input *inputs, size_t i)
 static bool holds_counts(const struct mdf_schema *schema, const struct mdf_formal *formal)
 {
     const mdf_dtype_set whole = MDF_DTYPE_BIT(MDF_DTYPE_INT64) | MDF_DTYPE_BIT(MDF_DTYPE_INT32);
-    size_t i;
 
-    for (i = 0; i < schema->n_outputs; i++) {
+    for (size_t i = 0; i < schema->n_outputs; i++) {
         if (formal->variable >= 0 && schema->outputs[i].variable == formal->variable) {
             return false;
         }
@@ -283,9 +280,7 @@ static bool add_to_common(const struct coercion *coercion, struct common *common
 /* Whether the arrays of a group all fit an integer type. */
 static bool group_fits(const struct coercion *coercion, size_t leader, mdf_dtype dtype)
 {
-    size_t i;
-
-    for (i = leader; i != SIZE_MAX; i = coercion->signature->inputs[i].next) {
+    for (size_t i = leader; i != SIZE_MAX; i = coercion->signature->inputs[i].next) {
         const struct mdf_value *value = array_at(coercion, i);
 
         if (value != NULL && !fits(value, dtype)) {
@@ -298,9 +293,7 @@ static bool group_fits(const struct coercion *coercion, size_t leader, mdf_dtype
 /* Whether the arrays of a group have no elements: a list of none may be one of strings. */
 static bool group_is_empty(const struct coercion *coercion, size_t leader)
 {
-    size_t i;
-
-    for (i = leader; i != SIZE_MAX; i = coercion->signature->inputs[i].next) {
+    for (size_t i = leader; i != SIZE_MAX; i = coercion->signature->inputs[i].next) {
         const struct mdf_value *value = array_at(coercion, i);
 
         if (value != NULL && value->length > 0) {
@@ -316,7 +309,6 @@ static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, con
     mdf_dtype_set allowed = coercion->signature->inputs[leader].tensors;
     mdf_dtype common = group->dtype, real = coercion->call->context->real;
     bool undeclared_real = mdf_dtype_is_real(common) && group->declared != common;
-    size_t i;
 
     if (contains(allowed, common)) {
         return common;
@@ -330,7 +322,7 @@ static mdf_dtype choose_type(const struct coercion *coercion, size_t leader, con
     if (undeclared_real && contains(allowed, MDF_DTYPE_FLOAT64)) {
         return MDF_DTYPE_FLOAT64;
     }
-    for (i = 0; (allowed & real_types) == 0 && i < sizeof integer_types / sizeof *integer_types; i++) {
+    for (size_t i = 0; (allowed & real_types) == 0 && i < sizeof integer_types / sizeof *integer_types; i++) {
         if (contains(allowed, integer_types[i]) && group_fits(coercion, leader, integer_types[i])) {
             return integer_types[i];
         }
@@ -368,15 +360,14 @@ static bool unify_group(struct coercion *coercion, size_t leader)
     const struct mdf_signature_input *inputs = coercion->signature->inputs;
     struct common common = {MDF_DTYPE_NONE, MDF_DTYPE_NONE, MDF_STRENGTH_PYTHON, leader};
     mdf_dtype dtype;
-    size_t i;
 
-    for (i = leader; i != SIZE_MAX; i = inputs[i].next) {
+    for (size_t i = leader; i != SIZE_MAX; i = inputs[i].next) {
         if (array_at(coercion, i) != NULL && !add_to_common(coercion, &common, i)) {
             return false;
         }
     }
     dtype = common.dtype == MDF_DTYPE_NONE ? MDF_DTYPE_NONE : choose_type(coercion, leader, &common);
-    for (i = leader; i != SIZE_MAX; i = inputs[i].next) {
+    for (size_t i = leader; i != SIZE_MAX; i = inputs[i].next) {
         const struct mdf_value *value = array_at(coercion, i);
 
         if (value == NULL || value->dtype == dtype) {
@@ -476,20 +467,19 @@ static bool make_array_of_one(struct coercion *coercion, size_t i)
 static bool coerce(struct coercion *coercion, const struct mdf_value *const *given)
 {
     const struct mdf_signature *signature = coercion->signature;
-    size_t i;
 
-    for (i = 0; i < signature->n_inputs; i++) {
+    for (size_t i = 0; i < signature->n_inputs; i++) {
         coercion->effective[i] = given[i];
         if (!resolve_kind(coercion, i)) {
             return false;
         }
     }
-    for (i = 0; i < signature->n_inputs; i++) {
+    for (size_t i = 0; i < signature->n_inputs; i++) {
         if (signature->inputs[i].leader == i && !unify_group(coercion, i)) {
             return false;
         }
     }
-    for (i = 0; i < signature->n_inputs; i++) {
+    for (size_t i = 0; i < signature->n_inputs; i++) {
         if (!make_array_of_one(coercion, i)) {
             return false;
         }
@@ -514,9 +504,8 @@ bool mdf_coerce_inputs(struct mdf_call *call, const struct mdf_signature *signat
 {
     struct coercion coercion = {call, signature, effective, converted};
     mdf_dtype_set narrowed = call->context->real == MDF_DTYPE_FLOAT64 ? 0 : MDF_DTYPE_BIT(MDF_DTYPE_FLOAT64);
-    size_t i;
 
-    for (i = 0; i < signature->n_inputs; i++) {
+    for (size_t i = 0; i < signature->n_inputs; i++) {
         const struct mdf_signature_input *input = &signature->inputs[i];
 
         if (given[i] == NULL ? !input->omissible : !is_taken(input, given[i], given[input->leader], narrowed)) {
@@ -531,9 +520,8 @@ void mdf_weaken_outputs(struct mdf_call *call)
 {
     mdf_dtype_set literal = MDF_DTYPE_BIT(call->context->real) | MDF_DTYPE_BIT(MDF_DTYPE_INT64) | MDF_DTYPE_BIT(MDF_DTYPE_BOOL);
     bool any = false;
-    size_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] != NULL && call->inputs[i]->kind == MDF_KIND_TENSOR) {
             if (call->inputs[i]->strength == MDF_STRENGTH_TYPED) {
                 return;
@@ -541,7 +529,7 @@ void mdf_weaken_outputs(struct mdf_call *call)
             any = true;
         }
     }
-    for (i = 0; any && i < call->n_outputs; i++) {
+    for (size_t i = 0; any && i < call->n_outputs; i++) {
         struct mdf_value *output = call->outputs[i];
 
         if (output != NULL && output->kind == MDF_KIND_TENSOR && contains(literal, (mdf_dtype)output->dtype)) {

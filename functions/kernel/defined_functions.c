@@ -14,9 +14,8 @@ static const struct mdf_defined_function *const families[] = {mdf_actr_functions
 const struct mdf_defined_function *mdf_defined_function(const char *name)
 {
     const struct mdf_defined_function *function;
-    size_t i;
 
-    for (i = 0; families[i] != NULL; i++) {
+    for (size_t i = 0; families[i] != NULL; i++) {
         for (function = families[i]; function->name != NULL; function++) {
             if (mdf_text_is(function->name, name)) {
                 return function;
@@ -29,9 +28,8 @@ const struct mdf_defined_function *mdf_defined_function(const char *name)
 void mdf_defined_function_offer(struct mdf_nearest *nearest)
 {
     const struct mdf_defined_function *function;
-    size_t i;
 
-    for (i = 0; families[i] != NULL; i++) {
+    for (size_t i = 0; families[i] != NULL; i++) {
         for (function = families[i]; function->name != NULL; function++) {
             mdf_nearest_offer(nearest, function->name);
         }

@@ -37,10 +37,8 @@ static bool is_for(const struct mdf_derivative *derivative, size_t input)
 
 static const struct mdf_derivative *find_of_element(const struct mdf_element *element, size_t input)
 {
-    size_t i;
-
     for (; element != NULL; element = element->base) {
-        for (i = 0; i < sizeof element_rows / sizeof *element_rows; i++) {
+        for (size_t i = 0; i < sizeof element_rows / sizeof *element_rows; i++) {
             if (element_rows[i].id == element->id && is_for(&element_rows[i].derivative, input)) {
                 return &element_rows[i].derivative;
             }

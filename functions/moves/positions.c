@@ -84,19 +84,19 @@ static bool run_on(const struct mdf_call *call, const struct mdf_value *const in
 bool mdf_move_positions(struct mdf_call *call, const struct mdf_move *move, struct mdf_value *results)
 {
     struct mdf_memory *memory = call->context->memory;
-    size_t n = call->n_inputs, n_outputs = call->n_outputs, i;
+    size_t n = call->n_inputs, n_outputs = call->n_outputs;
     struct mdf_value *positions = mdf_memory_allocate_zeroed(memory, n + 1, sizeof *positions);
     const struct mdf_value **inputs = mdf_memory_allocate_zeroed(memory, n + 1, sizeof *inputs);
     struct mdf_value **outputs = mdf_memory_allocate_zeroed(memory, n_outputs + 1, sizeof *outputs);
     bool done = positions != NULL && inputs != NULL && outputs != NULL;
     int64_t n_positions = 0;
 
-    for (i = 0; done && i < n_outputs; i++) {
+    for (size_t i = 0; done && i < n_outputs; i++) {
         outputs[i] = call->outputs[i] != NULL ? &results[i] : NULL;
     }
     done = done ? number_inputs(call, move, positions, inputs, &n_positions) && run_on(call, inputs, outputs)
                 : mdf_call_out_of_memory(call);
-    for (i = 0; done && i < n_outputs; i++) {
+    for (size_t i = 0; done && i < n_outputs; i++) {
         if (outputs[i] != NULL && !count_from_zero(move, n_positions, outputs[i])) {
             done = mdf_call_error(call, MDF_UNSUPPORTED, "makes other elements than those it is given");
         }

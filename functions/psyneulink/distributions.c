@@ -26,9 +26,8 @@ static bool drift_diffusion(struct mdf_call *call)
     const void *in[N_PARAMETERS];
     int64_t *shape, whole[1 + N_PARAMETERS] = {0};
     void *measures;
-    size_t j;
 
-    for (j = 0; j < N_PARAMETERS; j++) {
+    for (size_t j = 0; j < N_PARAMETERS; j++) {
         const struct mdf_value *given = mdf_python_input_array(call, j, MDF_SLOT_OWN + j);
 
         parameters[j] = given != NULL ? mdf_python_array_of(call, given, MDF_DTYPE_FLOAT64, MDF_SLOT_OWN + j) : NULL;
@@ -76,14 +75,13 @@ static bool standard_normal(struct mdf_call *call)
 {
     const struct mdf_value *like = mdf_python_input_array(call, 0, MDF_SLOT_OWN);
     double *deviates;
-    size_t i;
 
     if (like == NULL) {
         return false;
     }
     deviates =
         mdf_python_make(call, call->outputs[0], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, like->rank, mdf_value_shape(like));
-    for (i = 0; deviates != NULL && i < like->length; i++) {
+    for (size_t i = 0; deviates != NULL && i < like->length; i++) {
         deviates[i] = mdf_random_normal(call->context->random_state);
     }
     return deviates != NULL;

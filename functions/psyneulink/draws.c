@@ -238,14 +238,13 @@ static bool run_choice(struct mdf_call *call)
     struct mdf_twister *twister;
     bool is_empty = true;
     double *chosen;
-    size_t i;
 
     given = given != NULL ? mdf_python_array_of(call, given, MDF_DTYPE_FLOAT64, SLOT_OTHER) : NULL;
     if (given == NULL) {
         return false;
     }
     probabilities = given->data;
-    for (i = 0; i < given->length; i++) {
+    for (size_t i = 0; i < given->length; i++) {
         is_empty = is_empty && probabilities[i] == 0;
     }
     twister = is_empty ? NULL : find_generator(call);
@@ -254,7 +253,7 @@ static bool run_choice(struct mdf_call *call)
     }
     chosen =
         mdf_python_make(call, call->outputs[0], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, given->rank, mdf_value_shape(given));
-    for (i = 0; chosen != NULL && i < given->length; i++) {
+    for (size_t i = 0; chosen != NULL && i < given->length; i++) {
         chosen[i] = is_empty ? 1 : 0;
     }
     if (chosen != NULL && !is_empty) {

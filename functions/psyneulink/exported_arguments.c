@@ -57,9 +57,7 @@ static const struct mdf_exported_argument arguments[] = {
 
 const struct mdf_exported_argument *mdf_psyneulink_exported_argument(const char *function, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
         if (strcmp(arguments[i].function, function) == 0 && strcmp(arguments[i].name, name) == 0) {
             return &arguments[i];
         }

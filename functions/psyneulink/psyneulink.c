@@ -20,9 +20,7 @@ static const struct {
 
 const char *mdf_psyneulink_refusal(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         if (strcmp(refusals[i].name, name) == 0) {
             return refusals[i].reason;
         }

@@ -138,7 +138,7 @@ static bool multiply_integers(struct mdf_call *call, struct mdf_value *target, i
 /* `n` copies of a string behind each other. */
 static bool repeat_string(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *string, size_t n)
 {
-    size_t length, total, i;
+    size_t length, total;
     const char *text = mdf_python_text(string, &length);
     char *room;
 
@@ -146,7 +146,7 @@ static bool repeat_string(struct mdf_call *call, struct mdf_value *target, const
         return mdf_call_error(call, MDF_LIMIT, "a string of more than %d bytes", MDF_PYTHON_MAX_TEXT);
     }
     room = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_UINT8, total);
-    for (i = 0; room != NULL && i < n; i++) {
+    for (size_t i = 0; room != NULL && i < n; i++) {
         memcpy(room + i * length, text, length);
     }
     return room != NULL && mdf_python_make_string(call, target, room, total);
@@ -155,13 +155,13 @@ static bool repeat_string(struct mdf_call *call, struct mdf_value *target, const
 static bool repeat_list(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *list, size_t n)
 {
     struct mdf_value *items;
-    size_t total, i;
+    size_t total;
 
     if (!mdf_size_multiply(list->length, n, &total) || total > MDF_PYTHON_MAX_ITEMS) {
         return mdf_call_error(call, MDF_LIMIT, "a list of more than %d items", MDF_PYTHON_MAX_ITEMS);
     }
     items = mdf_python_make_list(call, target, total);
-    for (i = 0; items != NULL && i < total; i++) {
+    for (size_t i = 0; items != NULL && i < total; i++) {
         if (!mdf_value_share(call->context->memory, &items[i], &mdf_value_items(list)[i % list->length])) {
             return mdf_call_out_of_memory(call);
         }

@@ -297,11 +297,11 @@ static bool run_bool(struct mdf_call *call)
 static bool write_value(struct mdf_text *text, const struct mdf_value *value, bool quoted, unsigned depth)
 {
     char number[MDF_NUMBER_TEXT_SIZE];
-    size_t length, i;
+    size_t length;
     double real;
 
     if (value->kind == MDF_KIND_LIST && depth < 100) {
-        for (i = 0; i < value->length; i++) {
+        for (size_t i = 0; i < value->length; i++) {
             mdf_text_append_string(text, i == 0 ? "[" : ", ");
             if (!write_value(text, &mdf_value_items(value)[i], true, depth + 1)) {
                 return false;

@@ -23,9 +23,8 @@ static bool share(struct mdf_call *call, struct mdf_value *target, const struct 
 static bool run_build(struct mdf_call *call)
 {
     struct mdf_value *items = mdf_python_make_list(call, mdf_call_target(call, 0), call->n_inputs);
-    size_t i;
 
-    for (i = 0; items != NULL && i < call->n_inputs; i++) {
+    for (size_t i = 0; items != NULL && i < call->n_inputs; i++) {
         if (!share(call, &items[i], call->inputs[i])) {
             return false;
         }
@@ -39,7 +38,7 @@ static bool run_build_dict(struct mdf_call *call)
     struct mdf_value *target = mdf_call_target(call, 0);
     struct mdf_value *items = mdf_value_make_dict(call->context->memory, target, call->n_inputs / 2);
     char text[MDF_PYTHON_KIND_TEXT_SIZE];
-    size_t i, k, n = 0;
+    size_t k, n = 0;
 
     if (items == NULL) {
         return mdf_call_out_of_memory(call);
@@ -47,7 +46,7 @@ static bool run_build_dict(struct mdf_call *call)
     if (call->n_inputs / 2 > MOST_DICT_ENTRIES) {
         return mdf_call_error(call, MDF_LIMIT, "an object of more than %d entries", MOST_DICT_ENTRIES);
     }
-    for (i = 0; i + 1 < call->n_inputs; i += 2) {
+    for (size_t i = 0; i + 1 < call->n_inputs; i += 2) {
         const struct mdf_value *key = call->inputs[i];
 
         if (!mdf_python_is_string(key)) {
@@ -67,7 +66,7 @@ static bool run_build_dict(struct mdf_call *call)
 /* `target` becomes the list of the items of a value, from the last where `backward`. */
 static bool list_items(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *iterable, bool backward)
 {
-    size_t n, i;
+    size_t n;
     struct mdf_value *items;
 
     if (!mdf_python_check_iterable(call, iterable)) {
@@ -78,7 +77,7 @@ static bool list_items(struct mdf_call *call, struct mdf_value *target, const st
         return mdf_call_error(call, MDF_LIMIT, "a list of more than %d items", MDF_PYTHON_MAX_ITEMS);
     }
     items = mdf_python_make_list(call, target, n);
-    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK) ||
             !mdf_python_take_item(call, &items[i], iterable, backward ? n - 1 - i : i)) {
             return false;
@@ -105,7 +104,7 @@ static bool run_reversed(struct mdf_call *call)
 static bool run_range(struct mdf_call *call)
 {
     bool single = mdf_python_given(call, 1) == NULL;
-    int64_t start = 0, stop, step, i, *elements, size;
+    int64_t start = 0, stop, step, *elements, size;
     uint64_t distance, n = 0;
 
     if (!mdf_call_integer(call, single ? 0 : 1, &stop) || (!single && !mdf_call_integer(call, 0, &start)) ||
@@ -124,7 +123,7 @@ static bool run_range(struct mdf_call *call)
     }
     size = (int64_t)n;
     elements = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_PYTHON, 1, &size);
-    for (i = 0; elements != NULL && i < size; i++) {
+    for (int64_t i = 0; elements != NULL && i < size; i++) {
         elements[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
     }
     return elements != NULL;
@@ -136,13 +135,12 @@ static bool run_enumerate(struct mdf_call *call)
     const struct mdf_value *iterable = call->inputs[0];
     struct mdf_value *target = mdf_call_target(call, 0), *items, *pair;
     int64_t start;
-    size_t i;
 
     if (!mdf_python_integer(call, 1, 0, &start) || !list_items(call, target, iterable, false)) {
         return false;
     }
     items = target->data;
-    for (i = 0; i < target->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < target->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         pair = mdf_python_make_list(call, &items[i], 2);
         if (pair == NULL || !mdf_python_make_int(call, &pair[0], (int64_t)((uint64_t)start + i)) ||
             !mdf_python_take_item(call, &pair[1], iterable, i)) {
@@ -155,19 +153,19 @@ static bool run_enumerate(struct mdf_call *call)
 /* "*iterables": as many tuples as the shortest has items. */
 static bool run_zip(struct mdf_call *call)
 {
-    size_t n = call->n_inputs == 0 ? 0 : SIZE_MAX, i, k;
+    size_t n = call->n_inputs == 0 ? 0 : SIZE_MAX;
     struct mdf_value *items, *tuple;
 
-    for (k = 0; k < call->n_inputs; k++) {
+    for (size_t k = 0; k < call->n_inputs; k++) {
         if (!mdf_python_check_iterable(call, call->inputs[k])) {
             return false;
         }
         n = mdf_python_length(call->inputs[k]) < n ? mdf_python_length(call->inputs[k]) : n;
     }
     items = mdf_python_make_list(call, mdf_call_target(call, 0), n);
-    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         tuple = mdf_python_make_list(call, &items[i], call->n_inputs);
-        for (k = 0; tuple != NULL && k < call->n_inputs; k++) {
+        for (size_t k = 0; tuple != NULL && k < call->n_inputs; k++) {
             if (!mdf_python_take_item(call, &tuple[k], call->inputs[k], i)) {
                 return false;
             }
@@ -221,7 +219,7 @@ static bool run_sorted(struct mdf_call *call)
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0), *items;
     struct sorting sorting = {.call = call}, *place = &sorting;
     int64_t *order;
-    size_t n, i;
+    size_t n;
 
     if (slots == NULL || !mdf_python_truth(call, 1, false, &sorting.backward) ||
         !list_items(call, &slots[SLOT_ITEM], call->inputs[0], false)) {
@@ -233,7 +231,7 @@ static bool run_sorted(struct mdf_call *call)
     if (order == NULL) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         order[i] = (int64_t)i;
     }
     if (n <= MDF_SORTED_BY_NEIGHBOURS) {
@@ -242,7 +240,7 @@ static bool run_sorted(struct mdf_call *call)
         return false;
     }
     items = sorting.failed ? NULL : mdf_python_make_list(call, target, n);
-    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (!share(call, &items[i], &sorting.items[order[i]])) {
             return false;
         }
@@ -257,9 +255,8 @@ static bool sum_row(struct mdf_call *call, const struct mdf_value *row)
 {
     double sum = 0, *element = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_FLOAT64,
                                                (enum mdf_strength)row->strength, 0, NULL);
-    size_t i;
 
-    for (i = 0; i < row->length; i++) {
+    for (size_t i = 0; i < row->length; i++) {
         sum += ((const double *)row->data)[i];
     }
     if (element != NULL) {
@@ -273,7 +270,7 @@ static bool run_sum(struct mdf_call *call)
 {
     const struct mdf_value *iterable = call->inputs[0], *start = mdf_call_input(call, 1);
     struct mdf_value *slots = mdf_python_slots(call), *sum, *next;
-    size_t n, i;
+    size_t n;
 
     if (slots == NULL || !mdf_python_check_iterable(call, iterable)) {
         return false;
@@ -291,7 +288,7 @@ static bool run_sum(struct mdf_call *call)
     if (mdf_python_is_string(sum)) {
         return mdf_python_refuse(call, sum, NULL);
     }
-    for (i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         struct mdf_value *done = next;
 
         if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) || !mdf_python_add(call, next, sum, &slots[SLOT_ITEM])) {
@@ -322,7 +319,7 @@ static const struct mdf_value *candidate(struct mdf_call *call, size_t i, size_t
 /* "*args": the first of the least, or of the greatest. */
 static bool choose(struct mdf_call *call, bool greatest)
 {
-    size_t n = call->n_inputs, i, best_slot = SLOT_ITEM;
+    size_t n = call->n_inputs, best_slot = SLOT_ITEM;
     const struct mdf_value *best, *next;
     bool better;
 
@@ -336,7 +333,7 @@ static bool choose(struct mdf_call *call, bool greatest)
         return mdf_call_error(call, MDF_VALUE, "there is nothing to choose from");
     }
     best = candidate(call, 0, best_slot);
-    for (i = 1; best != NULL && i < n; i++) {
+    for (size_t i = 1; best != NULL && i < n; i++) {
         size_t next_slot = best_slot == SLOT_ITEM ? SLOT_OTHER_ITEM : SLOT_ITEM;
 
         next = candidate(call, i, next_slot);
@@ -366,14 +363,13 @@ static bool find_truth(struct mdf_call *call, bool wanted, bool *found)
 {
     const struct mdf_value *iterable = call->inputs[0];
     struct mdf_value *slots = mdf_python_slots(call);
-    size_t i;
     bool truth;
 
     *found = false;
     if (slots == NULL || !mdf_python_check_iterable(call, iterable)) {
         return false;
     }
-    for (i = 0; i < mdf_python_length(iterable) && !*found; i++) {
+    for (size_t i = 0; i < mdf_python_length(iterable) && !*found; i++) {
         if (!mdf_python_take_item(call, &slots[SLOT_ITEM], iterable, i) ||
             !mdf_python_truth_of(call, &slots[SLOT_ITEM], &truth)) {
             return false;

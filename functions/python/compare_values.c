@@ -96,7 +96,6 @@ static bool compare_lists(struct mdf_call *call, const struct relation *relation
 {
     const struct mdf_value *x = mdf_value_items(a), *y = mdf_value_items(b);
     bool same = true;
-    size_t i;
 
     if (depth >= DEEPEST_LIST) {
         return mdf_call_error(call, MDF_LIMIT, "lists nested more than %d deep", DEEPEST_LIST);
@@ -105,7 +104,7 @@ static bool compare_lists(struct mdf_call *call, const struct relation *relation
         *truth = relation == &not_equal;
         return true;
     }
-    for (i = 0; i < a->length && i < b->length; i++) {
+    for (size_t i = 0; i < a->length && i < b->length; i++) {
         if (!truth_of_relation(call, &equal, &x[i], &y[i], depth + 1, &same)) {
             return false;
         }
@@ -312,10 +311,10 @@ static bool find_text(struct mdf_call *call, const struct mdf_value *part, const
 
 static bool find_in_items(struct mdf_call *call, const struct mdf_value *item, const struct mdf_value *container, bool *found)
 {
-    size_t step = container->kind == MDF_KIND_DICT ? 2 : 1, i;
+    size_t step = container->kind == MDF_KIND_DICT ? 2 : 1;
 
     *found = false;
-    for (i = 0; i < container->length && !*found; i++) {
+    for (size_t i = 0; i < container->length && !*found; i++) {
         if (!mdf_python_equal(call, item, &mdf_value_items(container)[i * step], found)) {
             return false;
         }

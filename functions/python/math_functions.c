@@ -304,18 +304,17 @@ static bool run_hypot(struct mdf_call *call)
 {
     struct length length = {0};
     double x, y;
-    size_t i;
 
     if (call->n_inputs == 2) {
         return read_two(call, &x, &y) && mdf_python_make_real(call, mdf_call_target(call, 0), hypot(x, y));
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (!mdf_call_real(call, i, &x)) {
             return false;
         }
         measure(&length, x);
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (mdf_call_real(call, i, &x)) {
             add_square(&length, x);
         }
@@ -343,7 +342,7 @@ static const double *read_row(struct mdf_call *call, size_t i, size_t slot, size
 
 static bool run_dist(struct mdf_call *call)
 {
-    size_t n, m, i;
+    size_t n, m;
     const double *p = read_row(call, 0, MDF_SLOT_OPERANDS, &n),
                  *q = p == NULL ? NULL : read_row(call, 1, MDF_SLOT_OPERANDS + 1, &m);
     struct length length = {0};
@@ -354,10 +353,10 @@ static bool run_dist(struct mdf_call *call)
     if (n != m) {
         return mdf_call_error(call, MDF_SHAPE, "points of %zu and %zu coordinates", n, m);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         measure(&length, p[i] - q[i]);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         add_square(&length, p[i] - q[i]);
     }
     return yield_length(call, &length);
@@ -367,9 +366,9 @@ static bool run_dist(struct mdf_call *call)
  * "Adaptive Precision Floating-Point Arithmetic", 1997. */
 static size_t add_exactly(double *partials, size_t n, double x)
 {
-    size_t kept = 0, i;
+    size_t kept = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double y = partials[i], high, low;
 
         if (fabs(x) < fabs(y)) {

@@ -71,12 +71,11 @@ static bool yield_falling_product(struct mdf_call *call, int64_t n, int64_t k)
 {
     uint64_t exact;
     double rounded = 1;
-    int64_t i;
 
     if (mdf_falling_product(n, k, &exact)) {
         return yield_exact(call, exact);
     }
-    for (i = 0; i < k && !isinf(rounded); i++) {
+    for (int64_t i = 0; i < k && !isinf(rounded); i++) {
         rounded *= (double)(n - i);
     }
     return yield_rounded(call, rounded);
@@ -106,7 +105,7 @@ static bool run_comb(struct mdf_call *call)
 {
     uint64_t exact;
     double rounded = 1;
-    int64_t n, k, i;
+    int64_t n, k;
 
     if (!read_count(call, 0, &n) || !read_count(call, 1, &k)) {
         return false;
@@ -115,7 +114,7 @@ static bool run_comb(struct mdf_call *call)
         return yield_exact(call, exact);
     }
     k = k > n - k ? n - k : k;
-    for (i = 1; i <= k && !isinf(rounded); i++) {
+    for (int64_t i = 1; i <= k && !isinf(rounded); i++) {
         rounded = rounded * (double)(n - k + i) / (double)i;
     }
     return yield_rounded(call, rounded);
@@ -135,9 +134,8 @@ static bool run_gcd(struct mdf_call *call)
 {
     uint64_t divisor = 0;
     int64_t integer;
-    size_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (!mdf_call_integer(call, i, &integer)) {
             return false;
         }
@@ -153,9 +151,8 @@ static bool run_lcm(struct mdf_call *call)
     double rounded = 1;
     bool fits = true, is_zero = false;
     int64_t integer;
-    size_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         uint64_t factor;
 
         if (!mdf_call_integer(call, i, &integer)) {
@@ -222,7 +219,6 @@ static bool run_prod(struct mdf_call *call)
 {
     const struct mdf_value *iterable = call->inputs[0], *start = mdf_call_input(call, 1);
     struct mdf_value *slots = mdf_python_slots(call), *product, *next, *item;
-    size_t i;
 
     if (slots == NULL || !mdf_python_check_iterable(call, iterable)) {
         return false;
@@ -233,7 +229,7 @@ static bool run_prod(struct mdf_call *call)
     if (start != NULL ? !mdf_python_copy(call, product, start) : !mdf_python_make_int(call, product, 1)) {
         return false;
     }
-    for (i = 0; i < mdf_python_length(iterable); i++) {
+    for (size_t i = 0; i < mdf_python_length(iterable); i++) {
         struct mdf_value *done = next;
 
         if (!mdf_python_take_item(call, item, iterable, i) || !mdf_python_multiply(call, next, product, item)) {

@@ -43,7 +43,7 @@ static bool make_nested(struct mdf_call *call, struct mdf_value *target, const s
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     struct mdf_value *items;
-    size_t n, i;
+    size_t n;
 
     if (axis == array->rank) {
         if (!make_number(call, target, dtype, *elements)) {
@@ -54,7 +54,7 @@ static bool make_nested(struct mdf_call *call, struct mdf_value *target, const s
     }
     n = (size_t)mdf_value_shape(array)[axis];
     items = n > MDF_PYTHON_MAX_ITEMS ? NULL : mdf_python_make_list(call, target, n);
-    for (i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; items != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!make_nested(call, &items[i], array, axis + 1, elements)) {
             return false;
         }
@@ -78,7 +78,7 @@ static bool run_tolist(struct mdf_call *call)
 static bool run_item(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_call_tensor(call, 0);
-    size_t n_indices = call->n_inputs - 1, at = 0, offset = 0, i;
+    size_t n_indices = call->n_inputs - 1, at = 0, offset = 0;
     int64_t index, size;
 
     if (array == NULL) {
@@ -87,7 +87,7 @@ static bool run_item(struct mdf_call *call)
     if (n_indices == 0 ? array->length != 1 : n_indices != 1 && n_indices != array->rank) {
         return mdf_call_error(call, MDF_VALUE, "%zu indices for one of %zu elements", n_indices, array->length);
     }
-    for (i = 0; i < n_indices; i++) {
+    for (size_t i = 0; i < n_indices; i++) {
         size = n_indices == 1 ? (int64_t)array->length : mdf_value_shape(array)[i];
         if (!mdf_call_integer(call, i + 1, &index) || !mdf_index_check(call, index, i, i, size, &at)) {
             return false;
@@ -117,7 +117,7 @@ static bool run_nonzero(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *truths;
     int64_t n = 0;
-    size_t axis, i, inner, k;
+    size_t inner, k;
     struct mdf_value *items;
 
     truths = array == NULL ? NULL : mdf_python_array_of(call, array, MDF_DTYPE_BOOL, MDF_SLOT_OPERANDS);
@@ -127,18 +127,18 @@ static bool run_nonzero(struct mdf_call *call)
     if (truths->rank == 0) {
         return mdf_call_error(call, MDF_SHAPE, "a scalar has no indices");
     }
-    for (i = 0; i < truths->length; i++) {
+    for (size_t i = 0; i < truths->length; i++) {
         n += ((const uint8_t *)truths->data)[i] != 0;
     }
     items = mdf_python_make_list(call, mdf_call_target(call, 0), truths->rank);
-    for (axis = 0; items != NULL && axis < truths->rank; axis++) {
+    for (size_t axis = 0; items != NULL && axis < truths->rank; axis++) {
         int64_t *numbers = mdf_python_make(call, &items[axis], MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
 
         if (numbers == NULL) {
             return false;
         }
         inner = mdf_axes_product(mdf_value_shape(truths), axis + 1, truths->rank);
-        for (i = k = 0; i < truths->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+        for (size_t i = k = 0; i < truths->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
             if (((const uint8_t *)truths->data)[i] != 0) {
                 numbers[k++] = (int64_t)(i / inner % (size_t)mdf_value_shape(truths)[axis]);
             }
@@ -153,12 +153,11 @@ static bool run_nonzero(struct mdf_call *call)
 static bool find_item(struct mdf_call *call, const struct mdf_value *list, const struct mdf_value *value, size_t *first,
                       int64_t *count)
 {
-    size_t i;
     bool equal;
 
     *first = list->length;
     *count = 0;
-    for (i = 0; i < list->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < list->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!mdf_python_equal(call, &mdf_value_items(list)[i], value, &equal)) {
             return false;
         }
@@ -229,7 +228,7 @@ static bool run_count(struct mdf_call *call)
 /* A string with letters from `from` on as those from `to` on; letters of ASCII only. */
 static bool change_case(struct mdf_call *call, char from, char to)
 {
-    size_t length, i;
+    size_t length;
     const char *text = mdf_python_text(call->inputs[0], &length);
     char *room;
 
@@ -237,7 +236,7 @@ static bool change_case(struct mdf_call *call, char from, char to)
         return mdf_python_refuse(call, call->inputs[0], NULL);
     }
     room = mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_UINT8, length);
-    for (i = 0; room != NULL && i < length; i++) {
+    for (size_t i = 0; room != NULL && i < length; i++) {
         room[i] = (char)(text[i] >= from && text[i] < from + 26 ? text[i] - from + to : text[i]);
     }
     return room != NULL && mdf_python_make_string(call, mdf_call_target(call, 0), room, length);
@@ -299,13 +298,12 @@ static bool list_entries(struct mdf_call *call, size_t part)
 {
     const struct mdf_value *object = call->inputs[0], *entries = mdf_value_items(object);
     struct mdf_value *items;
-    size_t i;
 
     if (object->kind != MDF_KIND_DICT) {
         return mdf_python_refuse(call, object, NULL);
     }
     items = mdf_python_make_list(call, mdf_call_target(call, 0), object->length);
-    for (i = 0; items != NULL && i < object->length; i++) {
+    for (size_t i = 0; items != NULL && i < object->length; i++) {
         struct mdf_value *pair = part == 2 ? mdf_python_make_list(call, &items[i], 2) : &items[i];
 
         if (pair == NULL || (part != 1 && !mdf_python_copy(call, &pair[0], &entries[2 * i])) ||
@@ -335,12 +333,11 @@ static bool run_items(struct mdf_call *call)
 static bool run_get(struct mdf_call *call)
 {
     const struct mdf_value *object = call->inputs[0], *entries = mdf_value_items(object);
-    size_t i;
 
     if (object->kind != MDF_KIND_DICT) {
         return mdf_python_refuse(call, object, NULL);
     }
-    for (i = 0; i < object->length; i++) {
+    for (size_t i = 0; i < object->length; i++) {
         if (mdf_value_equal(&entries[2 * i], call->inputs[1])) {
             return mdf_call_output_copy(call, 0, &entries[2 * i + 1]);
         }
@@ -378,9 +375,8 @@ const struct mdf_operator mdf_operators_python_methods[] = {
 static bool tell_shape(struct mdf_call *call, const struct mdf_value *array)
 {
     struct mdf_value *items = array == NULL ? NULL : mdf_python_make_list(call, mdf_call_target(call, 0), array->rank);
-    size_t axis;
 
-    for (axis = 0; items != NULL && axis < array->rank; axis++) {
+    for (size_t axis = 0; items != NULL && axis < array->rank; axis++) {
         if (!mdf_python_make_int(call, &items[axis], mdf_value_shape(array)[axis])) {
             return false;
         }
@@ -466,7 +462,7 @@ static bool get_part(struct mdf_call *call, bool imaginary)
     const struct mdf_value *array = mdf_call_tensor(call, 0);
     struct mdf_value *target = mdf_call_target(call, 0);
     mdf_dtype dtype, part;
-    size_t i, size;
+    size_t size;
     char *elements;
 
     if (array == NULL || array->dtype == MDF_DTYPE_STRING) {
@@ -483,7 +479,7 @@ static bool get_part(struct mdf_call *call, bool imaginary)
         return imaginary ? mdf_elements_fill(call, part, elements, array->length, NULL)
                          : (mdf_elements_copy(call, part, elements, array->data, array->length), true);
     }
-    for (i = 0; i < array->length; i++) {
+    for (size_t i = 0; i < array->length; i++) {
         memcpy(elements + i * size, (const char *)array->data + (2 * i + imaginary) * size, size);
     }
     return true;

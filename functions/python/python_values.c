@@ -120,9 +120,8 @@ static const struct {
 bool mdf_python_type_named(struct mdf_call *call, const char *name, struct mdf_python_type *type)
 {
     struct mdf_declared_type declared;
-    size_t i;
 
-    for (i = 0; i < sizeof type_names / sizeof *type_names; i++) {
+    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++) {
         if (strcmp(type_names[i].name, name) == 0) {
             type->dtype = type_names[i].dtype;
             type->typed = true;
@@ -190,9 +189,8 @@ static mdf_dtype type_of_numbers(const struct mdf_context *context, const struct
 {
     const struct mdf_value *items = mdf_value_items(list);
     mdf_dtype dtype = list->length > 0 ? MDF_DTYPE_BOOL : MDF_DTYPE_NONE;
-    size_t i;
 
-    for (i = 0; i < list->length; i++) {
+    for (size_t i = 0; i < list->length; i++) {
         if (!mdf_python_is_number(&items[i]) || mdf_dtype_kind((mdf_dtype)items[i].dtype) == 'c') {
             return MDF_DTYPE_NONE;
         }
@@ -209,13 +207,12 @@ bool mdf_python_passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
 {
     const int64_t *integers = operand->data;
     char kind = mdf_dtype_kind(dtype);
-    size_t i;
 
     if ((kind != 'i' && kind != 'u') || dtype == MDF_DTYPE_INT64 || operand->kind != MDF_KIND_TENSOR ||
         operand->strength == MDF_STRENGTH_TYPED || operand->dtype != MDF_DTYPE_INT64) {
         return false;
     }
-    for (i = 0; i < operand->length; i++) {
+    for (size_t i = 0; i < operand->length; i++) {
         if (!mdf_dtype_holds_integer(dtype, integers[i])) {
             return true;
         }
@@ -227,9 +224,8 @@ bool mdf_python_passes_bounds(const struct mdf_value *operand, mdf_dtype dtype)
 static bool list_passes_bounds(const struct mdf_value *list, mdf_dtype dtype)
 {
     const struct mdf_value *items = mdf_value_items(list);
-    size_t i;
 
-    for (i = 0; i < list->length; i++) {
+    for (size_t i = 0; i < list->length; i++) {
         if (items[i].kind == MDF_KIND_LIST ? list_passes_bounds(&items[i], dtype) : mdf_python_passes_bounds(&items[i], dtype)) {
             return true;
         }
@@ -249,9 +245,8 @@ static const struct mdf_value *array_from_numbers(struct mdf_call *call, const s
     const struct mdf_value *items = mdf_value_items(list);
     int64_t size = (int64_t)list->length;
     char *elements = mdf_python_make(call, slot, dtype, MDF_STRENGTH_LITERAL, 1, &size);
-    size_t i;
 
-    for (i = 0; elements != NULL && i < list->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; elements != NULL && i < list->length && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         mdf_convert_elements(dtype, elements + i * mdf_dtype_size(dtype), (mdf_dtype)items[i].dtype, items[i].data, 1, false);
     }
     return elements != NULL ? slot : NULL;
@@ -402,13 +397,13 @@ void *mdf_python_make(struct mdf_call *call, struct mdf_value *target, mdf_dtype
                       const int64_t *shape)
 {
     void *elements = mdf_value_make_tensor(call->context->memory, target, dtype, rank, shape);
-    size_t n, i;
+    size_t n;
 
     if (elements != NULL) {
         target->strength = (uint8_t)strength;
         return elements;
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         if (shape[i] < 0) {
             mdf_call_error(call, MDF_VALUE, "axis %zu would have the negative size %lld", i, (long long)shape[i]);
             return NULL;
@@ -527,7 +522,7 @@ static bool begins_character(char byte)
 size_t mdf_python_length(const struct mdf_value *value)
 {
     const char *text;
-    size_t length, n = 0, i;
+    size_t length, n = 0;
 
     if (value->kind != MDF_KIND_TENSOR) {
         return value->kind == MDF_KIND_NONE ? 0 : value->length;
@@ -536,7 +531,7 @@ size_t mdf_python_length(const struct mdf_value *value)
         return value->rank > 0 ? (size_t)mdf_value_shape(value)[0] : 0;
     }
     text = mdf_python_text(value, &length);
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         n += begins_character(text[i]);
     }
     return n;
@@ -614,9 +609,8 @@ bool mdf_python_constant(const char *dotted_name, double *value)
                      {"math.nan", (double)NAN},  {"numpy.pi", M_PI},
                      {"numpy.e", M_E},           {"numpy.inf", (double)INFINITY},
                      {"numpy.nan", (double)NAN}, {"numpy.euler_gamma", 0.57721566490153286060651209008240243}};
-    size_t i;
 
-    for (i = 0; i < sizeof constants / sizeof *constants; i++) {
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
         if (strcmp(constants[i].name, dotted_name) == 0) {
             *value = constants[i].value;
             return true;

@@ -68,9 +68,8 @@ static bool refuse_index(struct mdf_call *call, int64_t index, int64_t size)
 static bool take_items(struct mdf_call *call, const struct mdf_value *list, struct range range)
 {
     struct mdf_value *items = mdf_python_make_list(call, mdf_call_target(call, 0), (size_t)range.n);
-    int64_t i;
 
-    for (i = 0; items != NULL && i < range.n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (int64_t i = 0; items != NULL && i < range.n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         if (!mdf_value_share(call->context->memory, &items[i], &mdf_value_items(list)[range.start + i * range.step])) {
             return mdf_call_out_of_memory(call);
         }
@@ -81,7 +80,7 @@ static bool take_items(struct mdf_call *call, const struct mdf_value *list, stru
 /* Characters of a string: where each begins is found once. */
 static bool take_characters(struct mdf_call *call, const struct mdf_value *string, struct range range)
 {
-    size_t length, n = 0, used = 0, i;
+    size_t length, n = 0, used = 0;
     const char *text = mdf_python_text(string, &length);
     int64_t *starts = mdf_call_scratch(call, MDF_SCRATCH_AXES, MDF_DTYPE_INT64, length + 1), k;
     char *room = starts == NULL ? NULL : mdf_call_scratch(call, MDF_PYTHON_SCRATCH_INTEGERS, MDF_DTYPE_UINT8, length);
@@ -89,7 +88,7 @@ static bool take_characters(struct mdf_call *call, const struct mdf_value *strin
     if (room == NULL) {
         return false;
     }
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if (((unsigned char)text[i] & 0xc0) != 0x80) {
             starts[n++] = (int64_t)i;
         }
@@ -134,13 +133,13 @@ static bool get_of_sequence(struct mdf_call *call, const struct mdf_subscript *s
 static bool get_of_object(struct mdf_call *call, const struct mdf_subscript *subscript, const struct mdf_value *object)
 {
     const struct mdf_value *key = mdf_call_input(call, 1), *entries = mdf_value_items(object);
-    size_t length, i;
+    size_t length;
 
     if (subscript->is_tuple || subscript->n_parts != 1 || subscript->parts[0].kind != MDF_SUBSCRIPT_INDEX ||
         !mdf_python_is_string(key)) {
         return mdf_call_error(call, MDF_TYPE, "an object takes one key");
     }
-    for (i = 0; i < object->length; i++) {
+    for (size_t i = 0; i < object->length; i++) {
         if (mdf_value_equal(&entries[2 * i], key)) {
             return mdf_python_copy(call, mdf_call_target(call, 0), &entries[2 * i + 1]);
         }
@@ -231,21 +230,21 @@ static bool number_mask(struct mdf_call *call, const struct mdf_value *mask, str
     const uint8_t *truths = mask->data;
     const int64_t *shape = mdf_value_shape(mask);
     int64_t *numbers, size[2] = {(int64_t)(mask->rank > 0 ? mask->rank : 1), 0};
-    size_t i, axis, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < mask->length; i++) {
+    for (size_t i = 0; i < mask->length; i++) {
         size[1] += truths[i] != 0;
     }
     *n_true = (size_t)size[1];
     numbers = mdf_python_make(call, slot, MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 2, size);
-    for (i = 0; numbers != NULL && i < mask->length; i++) {
+    for (size_t i = 0; numbers != NULL && i < mask->length; i++) {
         size_t rest = i;
 
         if (truths[i] == 0) {
             continue;
         }
         numbers[n] = 0; /* of a mask without axes */
-        for (axis = mask->rank; axis-- > 0;) {
+        for (size_t axis = mask->rank; axis-- > 0;) {
             numbers[axis * *n_true + n] = (int64_t)(rest % (size_t)shape[axis]);
             rest /= (size_t)shape[axis];
         }
@@ -267,9 +266,9 @@ static bool read_mask(struct mdf_call *call, struct reading *reading, const stru
 {
     struct mdf_value *slot = (struct mdf_value *)call->scratch[MDF_PYTHON_SCRATCH_SLOTS].data + SLOT_TABLES;
     struct mdf_value *tables = slot->data, *table = &tables[reading->n_slots_used++];
-    size_t n_true, i;
+    size_t n_true;
 
-    for (i = 0; i < mask->rank; i++) {
+    for (size_t i = 0; i < mask->rank; i++) {
         if (reading->axis + i >= reading->array->rank || source_size(reading, reading->axis + i) != mdf_value_shape(mask)[i]) {
             return refuse_mask(call, reading, mask);
         }
@@ -277,7 +276,7 @@ static bool read_mask(struct mdf_call *call, struct reading *reading, const stru
     if (!number_mask(call, mask, table, &n_true)) {
         return false;
     }
-    for (i = 0; i < (mask->rank > 0 ? mask->rank : 1); i++) {
+    for (size_t i = 0; i < (mask->rank > 0 ? mask->rank : 1); i++) {
         struct selector *selector = add_selector(reading);
         bool real_axis = mask->rank > 0;
 
@@ -372,9 +371,9 @@ static bool list_of_truths(const struct mdf_value *index)
 static struct census take_census(const struct mdf_call *call, const struct mdf_subscript *subscript)
 {
     struct census census = {0};
-    size_t next = 1, i;
+    size_t next = 1;
 
-    for (i = 0; i < subscript->n_parts; i++) {
+    for (size_t i = 0; i < subscript->n_parts; i++) {
         const struct mdf_subscript_part *part = &subscript->parts[i];
 
         if (part->kind == MDF_SUBSCRIPT_INDEX) {
@@ -452,7 +451,7 @@ static bool read_part(struct mdf_call *call, struct reading *reading, const stru
 static bool read_subscript(struct mdf_call *call, const struct mdf_subscript *subscript, struct reading *reading)
 {
     struct census census = take_census(call, subscript);
-    size_t rank = reading->array->rank, next = 1, i;
+    size_t rank = reading->array->rank, next = 1;
 
     if (census.n_axes > rank) {
         return refuse_count(call, reading->array);
@@ -464,7 +463,7 @@ static bool read_subscript(struct mdf_call *call, const struct mdf_subscript *su
     if (!make_room(call, subscript, &census, reading)) {
         return false;
     }
-    for (i = 0; i < subscript->n_parts; i++) {
+    for (size_t i = 0; i < subscript->n_parts; i++) {
         if (!read_part(call, reading, &subscript->parts[i], &next, rank - census.n_axes)) {
             return false;
         }
@@ -505,12 +504,10 @@ static bool copy_slices(struct mdf_call *call, const struct reading *reading)
 /* Broadcasts the selectors' shapes: the sizes of the `rank` axes and the number of elements that they select together. */
 static bool broadcast_selectors(struct mdf_call *call, const struct reading *reading, int64_t *shape, size_t rank, size_t *n)
 {
-    size_t i;
-
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape[i] = 1;
     }
-    for (i = 0; i < reading->n_selectors; i++) {
+    for (size_t i = 0; i < reading->n_selectors; i++) {
         const struct selector *selector = &reading->selectors[i];
 
         if (!mdf_broadcast_shape(rank, shape, selector->rank, selector->shape, shape)) {
@@ -523,9 +520,9 @@ static bool broadcast_selectors(struct mdf_call *call, const struct reading *rea
 /* Number, in the selector's own array, of the index at number `i` of the broadcast ones. */
 static size_t own_number(const struct selector *selector, const int64_t *shape, size_t rank, size_t i)
 {
-    size_t number = 0, stride = 1, axis;
+    size_t number = 0, stride = 1;
 
-    for (axis = rank; axis-- > rank - selector->rank;) {
+    for (size_t axis = rank; axis-- > rank - selector->rank;) {
         size_t at = i % (size_t)shape[axis], size = (size_t)selector->shape[axis + selector->rank - rank];
 
         number += size == 1 ? 0 : at * stride;
@@ -539,16 +536,16 @@ static size_t own_number(const struct selector *selector, const int64_t *shape, 
 static bool find_offsets(struct mdf_call *call, const struct reading *reading, const int64_t *shape, size_t rank, size_t n,
                          int64_t *offsets)
 {
-    size_t i, k, at;
+    size_t at;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         offsets[i] = reading->offset;
     }
-    for (k = 0; k < reading->n_selectors; k++) {
+    for (size_t k = 0; k < reading->n_selectors; k++) {
         const struct selector *selector = &reading->selectors[k];
         bool whole = selector->rank == rank && memcmp(selector->shape, shape, rank * sizeof *shape) == 0;
 
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             size_t number = whole ? i : own_number(selector, shape, rank, i);
 
             if (!mdf_index_check(call, selector->indices[number], number, selector->axis, selector->size, &at)) {
@@ -563,9 +560,7 @@ static bool find_offsets(struct mdf_call *call, const struct reading *reading, c
 /* A walk through some axes of slices: steps to the next element, false at the end. */
 static bool step_index(size_t rank, const int64_t *shape, const int64_t *strides, int64_t *index, int64_t *offset)
 {
-    size_t axis;
-
-    for (axis = rank; axis-- > 0;) {
+    for (size_t axis = rank; axis-- > 0;) {
         *offset += strides[axis];
         if (++index[axis] < shape[axis]) {
             return true;
@@ -580,19 +575,19 @@ static bool step_index(size_t rank, const int64_t *shape, const int64_t *strides
 static void copy_selected(struct mdf_call *call, const struct reading *reading, const int64_t *offsets, size_t n, int64_t *index,
                           char *target)
 {
-    size_t n_before = reading->n_before, n_behind = reading->n_result_axes - n_before, i, n_inner = 1;
+    size_t n_before = reading->n_before, n_behind = reading->n_result_axes - n_before, n_inner = 1;
     const int64_t *shape = reading->result_shape, *strides = reading->result_strides;
     mdf_dtype dtype = (mdf_dtype)reading->array->dtype;
     size_t size = mdf_dtype_size(dtype);
     int64_t outer = 0, inner;
 
-    for (i = n_behind; i-- > 0 && (shape[n_before + i] == 1 || strides[n_before + i] == (int64_t)n_inner);) {
+    for (size_t i = n_behind; i-- > 0 && (shape[n_before + i] == 1 || strides[n_before + i] == (int64_t)n_inner);) {
         n_inner *= (size_t)shape[n_before + i];
         n_behind--;
     }
     memset(index, 0, (reading->n_result_axes + 1) * sizeof *index);
     do {
-        for (i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+        for (size_t i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
             inner = 0;
             do {
                 mdf_elements_copy(call, dtype, target,
@@ -606,9 +601,9 @@ static void copy_selected(struct mdf_call *call, const struct reading *reading, 
 /* The rank that the selectors' shapes broadcast to. */
 static size_t broadcast_rank(const struct reading *reading)
 {
-    size_t rank = 0, i;
+    size_t rank = 0;
 
-    for (i = 0; i < reading->n_selectors; i++) {
+    for (size_t i = 0; i < reading->n_selectors; i++) {
         rank = reading->selectors[i].rank > rank ? reading->selectors[i].rank : rank;
     }
     return rank;

@@ -18,9 +18,7 @@ static bool is_integer_type(mdf_dtype dtype)
 
 static bool any_passes_bounds(size_t n_operands, const struct mdf_value *const operands[], mdf_dtype dtype)
 {
-    size_t i;
-
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         if (mdf_python_passes_bounds(operands[i], dtype)) {
             return true;
         }
@@ -32,9 +30,8 @@ static bool any_passes_bounds(size_t n_operands, const struct mdf_value *const o
 static mdf_dtype shared_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[])
 {
     struct mdf_value met = {.dtype = (uint8_t)mdf_python_dtype_of(call->context, operands[0]), .strength = operands[0]->strength};
-    size_t i;
 
-    for (i = 1; i < n_operands; i++) {
+    for (size_t i = 1; i < n_operands; i++) {
         mdf_dtype dtype = mdf_python_promote(call->context, &met, operands[i]);
 
         if (dtype == MDF_DTYPE_NONE) {
@@ -58,12 +55,11 @@ static bool stays_whole(enum mdf_ufunc_types types)
 static mdf_dtype real_dtype(struct mdf_call *call, size_t n_operands, const struct mdf_value *const operands[], mdf_dtype dtype)
 {
     mdf_dtype widest = MDF_DTYPE_BOOL;
-    size_t i;
 
     if (!is_integer_type(dtype)) {
         return mdf_python_real_for(call->context, dtype);
     }
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         mdf_dtype own = operands[i]->strength == MDF_STRENGTH_TYPED ? (mdf_dtype)operands[i]->dtype : dtype;
 
         widest = mdf_dtype_size(own) > mdf_dtype_size(widest) ? own : widest;
@@ -107,10 +103,10 @@ bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const stru
 {
     const struct mdf_value *arrays[MDF_MAX_OPERANDS] = {NULL};
     enum mdf_strength strength = MDF_STRENGTH_LITERAL;
-    size_t n = ufunc->n_operands, i;
+    size_t n = ufunc->n_operands;
     mdf_dtype dtype;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         arrays[i] = array_of(call, operands[i], i);
         if (arrays[i] == NULL) {
             return false;
@@ -118,7 +114,7 @@ bool mdf_ufunc_apply(struct mdf_call *call, struct mdf_value *target, const stru
         strength = arrays[i]->strength == MDF_STRENGTH_TYPED ? MDF_STRENGTH_TYPED : strength;
     }
     dtype = mdf_ufunc_dtype(call, ufunc->types, n, arrays);
-    for (i = 0; dtype != MDF_DTYPE_NONE && i < n; i++) {
+    for (size_t i = 0; dtype != MDF_DTYPE_NONE && i < n; i++) {
         arrays[i] = mdf_python_array_of(call, arrays[i], dtype, MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {
             return false;
@@ -135,9 +131,8 @@ static bool call_element(struct mdf_call *call, enum mdf_ufunc_types types)
 {
     const struct mdf_element *element = call->operator->element;
     const struct mdf_ufunc ufunc = {&mdf_element_operations[element->id], types, element->n_operands};
-    size_t i;
 
-    for (i = 0; i < ufunc.n_operands; i++) {
+    for (size_t i = 0; i < ufunc.n_operands; i++) {
         if (mdf_call_input(call, i) == NULL) {
             return mdf_call_tensor(call, i) != NULL;
         }

@@ -83,12 +83,10 @@ static bool refuse_scale(struct mdf_call *call, const struct mdf_value *x, const
 static bool lay_out_blocks(struct mdf_call *call, const struct mdf_value *x, const struct mdf_value *scale, size_t axis,
                            int64_t block_size, struct layout *layout)
 {
-    size_t i;
-
     if (block_size < 0) {
         return mdf_call_error(call, MDF_VALUE, "attribute 'block_size' is %lld, not positive", (long long)block_size);
     }
-    for (i = 0; i < x->rank; i++) {
+    for (size_t i = 0; i < x->rank; i++) {
         int64_t size = mdf_value_shape(x)[i], wanted = i == axis ? size / block_size + (size % block_size != 0) : size;
 
         if (scale->rank != x->rank || mdf_value_shape(scale)[i] != wanted) {
@@ -206,12 +204,10 @@ static bool prepare(struct mdf_call *call, const struct mdf_value *x, const stru
 /* Rounds numbers to the precision in which the division is done. */
 static void round_to(mdf_dtype precision, float *x, size_t n)
 {
-    size_t i;
-
-    for (i = 0; precision == MDF_DTYPE_FLOAT16 && i < n; i++) {
+    for (size_t i = 0; precision == MDF_DTYPE_FLOAT16 && i < n; i++) {
         x[i] = mdf_float16_to_float(mdf_float16_from_float(x[i]));
     }
-    for (i = 0; precision == MDF_DTYPE_BFLOAT16 && i < n; i++) {
+    for (size_t i = 0; precision == MDF_DTYPE_BFLOAT16 && i < n; i++) {
         x[i] = mdf_bfloat16_to_float(mdf_bfloat16_from_float(x[i]));
     }
 }
@@ -504,9 +500,8 @@ enum { MOST_ROUTINE_ELEMENTS = 1 << 9 };
 static bool is_little(const struct mdf_routine_plan *plan)
 {
     int64_t n = 1;
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (plan->whole[i] > MOST_ROUTINE_ELEMENTS || n * plan->whole[i] > MOST_ROUTINE_ELEMENTS) {
             return false;
         }

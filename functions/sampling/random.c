@@ -45,13 +45,13 @@ enum { ABREAST = 8 }; /* chains of operations of which each waits for the one be
 /* mdf_twister_fill_from_key with two words, of several. `words` begin as mdf_twister_fill left them. */
 static void fill_abreast(struct mdf_twister *const *twisters, const uint64_t *seeds)
 {
-    uint32_t last[ABREAST], i = 1, k, t;
+    uint32_t last[ABREAST], i = 1;
 
-    for (t = 0; t < ABREAST; t++) {
+    for (uint32_t t = 0; t < ABREAST; t++) {
         last[t] = twisters[t]->words[0];
     }
-    for (k = 0; k < MDF_TWISTER_WORDS; k++) {
-        for (t = 0; t < ABREAST; t++) {
+    for (uint32_t k = 0; k < MDF_TWISTER_WORDS; k++) {
+        for (uint32_t t = 0; t < ABREAST; t++) {
             uint32_t key = k % 2 == 0 ? (uint32_t)seeds[t] : (uint32_t)(seeds[t] >> 32);
 
             last[t] = (twisters[t]->words[i] ^ ((last[t] ^ (last[t] >> 30)) * UINT32_C(1664525))) + key + k % 2;
@@ -59,14 +59,14 @@ static void fill_abreast(struct mdf_twister *const *twisters, const uint64_t *se
         }
         i = i + 1 < MDF_TWISTER_WORDS ? i + 1 : 1; /* the first takes what the last one is, which is what `last` is, too */
     }
-    for (k = 0; k < MDF_TWISTER_WORDS - 1; k++) {
-        for (t = 0; t < ABREAST; t++) {
+    for (uint32_t k = 0; k < MDF_TWISTER_WORDS - 1; k++) {
+        for (uint32_t t = 0; t < ABREAST; t++) {
             last[t] = (twisters[t]->words[i] ^ ((last[t] ^ (last[t] >> 30)) * UINT32_C(1566083941))) - i;
             twisters[t]->words[i] = last[t];
         }
         i = i + 1 < MDF_TWISTER_WORDS ? i + 1 : 1; /* the first takes what the last one is, which is what `last` is, too */
     }
-    for (t = 0; t < ABREAST; t++) {
+    for (uint32_t t = 0; t < ABREAST; t++) {
         twisters[t]->words[0] = UINT32_C(0x80000000);
     }
 }

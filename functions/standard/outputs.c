@@ -7,13 +7,13 @@ static bool list_outputs(struct mdf_call *call)
 {
     struct mdf_memory *memory = call->context->memory;
     struct mdf_value *items;
-    size_t n = call->n_inputs, i;
+    size_t n = call->n_inputs;
 
     while (n > 0 && call->inputs[n - 1]->kind == MDF_KIND_NONE) {
         n--;
     }
     items = mdf_value_make_list(memory, call->outputs[0], n);
-    for (i = 0; items != NULL && i < n; i++) {
+    for (size_t i = 0; items != NULL && i < n; i++) {
         if (!mdf_value_share(memory, &items[i], call->inputs[i])) {
             items = NULL;
         }

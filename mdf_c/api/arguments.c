@@ -24,13 +24,11 @@ bool mdf_argument_given(const void *argument, const char *name, const char *func
 
 bool mdf_arguments_given(const void *const *items, size_t n, const char *what, mdf_error *error)
 {
-    size_t i;
-
     if (items == NULL && n > 0) {
         mdf_error_set(error, MDF_USAGE, "there is no array of %zu %s: it is NULL", n, what);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (items[i] == NULL) {
             mdf_error_set(error, MDF_USAGE, "number %zu of the %s is NULL", i, what);
             return false;
@@ -63,13 +61,13 @@ static const char *form_fault(mdf_dtype dtype, size_t rank, const int64_t *shape
 const char *mdf_tensor_fault(const mdf_tensor *tensor)
 {
     const char *const *texts = tensor->data;
-    size_t n_elements, size_bytes, i;
+    size_t n_elements, size_bytes;
     const char *fault = form_fault(tensor->dtype, tensor->rank, tensor->shape, &n_elements, &size_bytes);
 
     if (fault == NULL && n_elements > 0 && tensor->data == NULL) {
         fault = "has elements, but its data is NULL";
     }
-    for (i = 0; fault == NULL && tensor->dtype == MDF_DTYPE_STRING && i < n_elements; i++) {
+    for (size_t i = 0; fault == NULL && tensor->dtype == MDF_DTYPE_STRING && i < n_elements; i++) {
         fault = texts[i] == NULL ? "has a string that is NULL" : NULL;
     }
     return fault;
@@ -108,7 +106,7 @@ struct layout {
 static bool read_struct(const struct layout *layout, const void *given, void *options, mdf_error *error)
 {
     const unsigned char *bytes = given;
-    size_t size = 0, i;
+    size_t size = 0;
 
     memset(options, 0, layout->size);
     if (given == NULL) {
@@ -123,7 +121,7 @@ static bool read_struct(const struct layout *layout, const void *given, void *op
                       size, layout->least, layout->name);
         return false;
     }
-    for (i = layout->size; i < size; i++) {
+    for (size_t i = layout->size; i < size; i++) {
         if (bytes[i] != 0) {
             mdf_error_set(error, MDF_USAGE,
                           "%s: a field behind the %zu bytes that this library (version " MDF_VERSION
@@ -189,13 +187,12 @@ static bool check_solver(const mdf_options *options, mdf_error *error)
         const char *name;
         double value;
     } numbers[] = {{"rtol", options->rtol}, {"atol", options->atol}, {"max_step", options->max_step}};
-    size_t i;
 
     if ((unsigned)options->method > MDF_METHOD_CVODE_BDF) {
         mdf_error_set(error, MDF_USAGE, "method is %d, which is no mdf_method", (int)options->method);
         return false;
     }
-    for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (!(numbers[i].value >= 0) || numbers[i].value > DBL_MAX) {
             mdf_error_set(error, MDF_USAGE, "%s is %g; it must be a number above 0, or 0 for the default", numbers[i].name,
                           numbers[i].value);
@@ -217,13 +214,11 @@ bool mdf_read_options(const mdf_options *given, mdf_options *options, mdf_error 
 
 static bool check_values(const mdf_sweep_values *values, size_t n, const char *what, mdf_error *error)
 {
-    size_t i;
-
     if (values == NULL && n > 0) {
         mdf_error_set(error, MDF_USAGE, "mdf_sweep_options: there are %zu %s, but their array is NULL", n, what);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const bool is_text = values[i].values.dtype == MDF_DTYPE_STRING; /* refused where the values are used */
         const char *fault = values[i].name == NULL ? "has no name" : is_text ? NULL : mdf_tensor_fault(&values[i].values);
 
@@ -238,13 +233,11 @@ static bool check_values(const mdf_sweep_values *values, size_t n, const char *w
 
 static bool check_records(const mdf_record *records, size_t n, mdf_error *error)
 {
-    size_t i;
-
     if (records == NULL && n > 0) {
         mdf_error_set(error, MDF_USAGE, "mdf_sweep_options: there are %zu records, but their array is NULL", n);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if ((unsigned)records[i].dtype < MDF_DTYPE_COUNT && records[i].rank > 0 && records[i].shape == NULL) {
             mdf_error_set(error, MDF_USAGE, "sweep: record %zu has axes, but its shape is NULL", i);
             return false;
@@ -255,15 +248,13 @@ static bool check_records(const mdf_record *records, size_t n, mdf_error *error)
 
 static bool check_reductions(const mdf_sweep_options *options, mdf_error *error)
 {
-    size_t i, j;
-
     if ((options->n_reductions > 0 && options->reductions == NULL) || (options->n_grid > 0 && options->grid == NULL)) {
         mdf_error_set(error, MDF_USAGE,
                       "mdf_sweep_options: there are %zu reductions and %zu axes of a grid, but an array is NULL",
                       options->n_reductions, options->n_grid);
         return false;
     }
-    for (i = 0; i < options->n_reductions; i++) {
+    for (size_t i = 0; i < options->n_reductions; i++) {
         const mdf_sweep_reduction *reduction = &options->reductions[i];
         bool is_histogram = reduction->kind == MDF_REDUCTION_HISTOGRAM;
         size_t least = is_histogram ? 2 : reduction->kind == MDF_REDUCTION_QUANTILES ? 1 : 0;
@@ -271,7 +262,7 @@ static bool check_reductions(const mdf_sweep_options *options, mdf_error *error)
                     (least > 0) == (reduction->n_points > 0) && (least == 0 || reduction->points != NULL) &&
                     (reduction->record >= MDF_REDUCED_STOPPED_STEP || reduction->record < options->n_records);
 
-        for (j = 0; fits && j < reduction->n_points; j++) {
+        for (size_t j = 0; fits && j < reduction->n_points; j++) {
             fits = is_histogram ? isfinite(reduction->points[j]) && (j == 0 || reduction->points[j] > reduction->points[j - 1])
                                 : reduction->points[j] >= 0 && reduction->points[j] <= 1;
         }

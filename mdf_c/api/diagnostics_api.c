@@ -83,7 +83,7 @@ static void append_line(struct mdf_text *text, const mdf_diagnostic *diagnostic,
 /* The line of the file, and under it a caret with tildes under the rest of the word. */
 static void append_source(struct mdf_text *text, const mdf_diagnostic *diagnostic, unsigned flags)
 {
-    int width = diagnostic->end_column - diagnostic->column, shown_columns, i;
+    int width = diagnostic->end_column - diagnostic->column, shown_columns;
     struct mdf_text mark;
     char number[32];
 
@@ -96,7 +96,7 @@ static void append_source(struct mdf_text *text, const mdf_diagnostic *diagnosti
     mdf_text_init(&mark, text->memory);
     mdf_text_append(&mark, "^", 1);
     shown_columns = mdf_source_count(diagnostic->source, strlen(diagnostic->source)) - diagnostic->source_column;
-    for (i = 1; i < width && i <= shown_columns; i++) {
+    for (int i = 1; i < width && i <= shown_columns; i++) {
         mdf_text_append(&mark, "~", 1);
     }
     append_styled(text, diagnostic, flags, STYLE_SEVERITY, shown(mark.bytes));

@@ -13,9 +13,8 @@ static bool is_last_version(const struct mdf_schema *schema, const struct mdf_sc
 const char *mdf_onnx_operator_name(size_t index)
 {
     const struct mdf_schema *schema;
-    size_t i;
 
-    for (i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
         if (is_last_version(schema, mdf_schema_at(i + 1)) && index-- == 0) {
             return schema->name;
         }
@@ -40,9 +39,8 @@ static void add(struct form *form, const char *name, const char *mark)
 static void add_formals(struct form *form, const struct mdf_formal *formals, size_t n)
 {
     static const char *const marks[] = {[MDF_FORMAL_SINGLE] = "", [MDF_FORMAL_OPTIONAL] = "?", [MDF_FORMAL_VARIADIC] = "*"};
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         add(form, formals[i].name, marks[formals[i].option]);
     }
 }
@@ -51,7 +49,6 @@ size_t mdf_onnx_operator_form(const char *name, int opset, char *text, size_t si
 {
     const struct mdf_schema *schema = name != NULL ? mdf_schema_find("", name, opset) : NULL;
     struct form form = {text, text != NULL ? size : 0, 0};
-    size_t i;
 
     if (form.size > 0) {
         text[0] = '\0';
@@ -63,7 +60,7 @@ size_t mdf_onnx_operator_form(const char *name, int opset, char *text, size_t si
     add(&form, "|", "");
     add_formals(&form, schema->outputs, schema->n_outputs);
     add(&form, "|", "");
-    for (i = 0; i < schema->n_attributes; i++) {
+    for (size_t i = 0; i < schema->n_attributes; i++) {
         add(&form, schema->attributes[i].name, "");
     }
     return form.length;

@@ -66,9 +66,8 @@ bool mdf_copy_texts(struct mdf_memory *memory, struct mdf_value *target, const m
 {
     char **strings = mdf_value_make_tensor(memory, target, MDF_DTYPE_STRING, source->rank, source->shape);
     const char *const *texts = source->data;
-    size_t i;
 
-    for (i = 0; strings != NULL && i < target->length; i++) {
+    for (size_t i = 0; strings != NULL && i < target->length; i++) {
         strings[i] = mdf_string_new(memory, texts[i], strlen(texts[i]));
         if (strings[i] == NULL) {
             return false;
@@ -129,9 +128,8 @@ static bool are_given(const char *const *names, const mdf_tensor *values, size_t
 static mdf_status set_tensors(mdf_state *state, const char *const *names, const mdf_tensor *values, size_t n, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; status == MDF_OK && i < n; i++) {
+    for (size_t i = 0; status == MDF_OK && i < n; i++) {
         status = set_tensor(state, names[i], &values[i], MDF_INPUT_COPIED, error);
     }
     return status;
@@ -263,12 +261,10 @@ mdf_status mdf_evaluate_anew(mdf_state *state, uint64_t seed, const char *const 
 /* Whether all records are of ports that there are, and can be written down. */
 static bool check_records(const mdf_state *state, const mdf_record *records, size_t n_records, uint64_t n_steps, mdf_error *error)
 {
-    size_t i;
-
     if (n_records > 0 && !MDF_GIVEN(records, error)) {
         return false;
     }
-    for (i = 0; i < n_records; i++) {
+    for (size_t i = 0; i < n_records; i++) {
         const char *fault = mdf_record_fault(&records[i], n_steps);
 
         if (fault == NULL && records[i].output >= mdf_program_n_outputs(state->program, records[i].node)) {
@@ -285,12 +281,10 @@ static bool check_records(const mdf_state *state, const mdf_record *records, siz
 /* Whether all inputs are arrays of numbers. */
 static bool check_series(const mdf_series *inputs, size_t n_inputs, mdf_error *error)
 {
-    size_t i;
-
     if (n_inputs > 0 && !MDF_GIVEN(inputs, error)) {
         return false;
     }
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         const char *fault = inputs[i].name == NULL ? "has no name" : mdf_tensor_fault(&inputs[i].value);
 
         if (fault == NULL && inputs[i].value.dtype == MDF_DTYPE_STRING) {
@@ -355,13 +349,12 @@ const mdf_value *mdf_output_at(const mdf_state *state, size_t node, size_t outpu
 const mdf_value *mdf_output(const mdf_state *state, const char *node, const char *port)
 {
     const struct mdf_program *program = mdf_state_is_free(state) ? state->program : NULL;
-    size_t i, j;
 
     if (node == NULL || port == NULL) {
         return NULL;
     }
-    for (i = 0; i < mdf_program_n_nodes(program); i++) {
-        for (j = 0; strcmp(program->nodes[i].id, node) == 0 && j < program->nodes[i].n_outputs; j++) {
+    for (size_t i = 0; i < mdf_program_n_nodes(program); i++) {
+        for (size_t j = 0; strcmp(program->nodes[i].id, node) == 0 && j < program->nodes[i].n_outputs; j++) {
             if (strcmp(program->nodes[i].outputs[j].id, port) == 0) {
                 return mdf_state_output(state, i, j);
             }

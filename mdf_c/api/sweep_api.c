@@ -129,12 +129,10 @@ mdf_status mdf_sweep_add_reduced(mdf_sweep *sweep, const void *bytes, size_t siz
 /* Each record needs an array, but where nothing is written. */
 static bool check_arrays(const mdf_sweep *sweep, void *const *arrays, mdf_error *error)
 {
-    size_t i;
-
     if (arrays == NULL && sweep->reduced != NULL) {
         return true;
     }
-    for (i = 0; sweep->n_instances > 0 && i < sweep->n_records; i++) {
+    for (size_t i = 0; sweep->n_instances > 0 && i < sweep->n_records; i++) {
         if (sweep->records[i].size_bytes > 0 && (arrays == NULL || arrays[i] == NULL)) {
             mdf_error_set(error, MDF_USAGE, "mdf_sweep_run: the array of record %zu is NULL", i);
             return false;

@@ -130,9 +130,8 @@ mdf_value *mdf_value_new_list(const mdf_value *const *items, size_t n, mdf_error
     struct made_value *made = given ? new_value(error) : NULL;
     struct mdf_value *copies = made != NULL ? mdf_value_make_list(&made->memory, &made->value, n) : NULL;
     bool done = copies != NULL;
-    size_t i;
 
-    for (i = 0; done && i < n; i++) {
+    for (size_t i = 0; done && i < n; i++) {
         done = mdf_value_copy_apart(&made->memory, &copies[i], items[i]);
     }
     return finish(made, done, error);
@@ -145,9 +144,8 @@ mdf_value *mdf_value_new_dict(const char *const *keys, const mdf_value *const *i
     struct made_value *made = given ? new_value(error) : NULL;
     struct mdf_value *copies = made != NULL ? mdf_value_make_dict(&made->memory, &made->value, n) : NULL;
     bool done = copies != NULL;
-    size_t i;
 
-    for (i = 0; done && i < n; i++) {
+    for (size_t i = 0; done && i < n; i++) {
         done = mdf_value_make_string(&made->memory, &copies[2 * i], keys[i], strlen(keys[i])) &&
                mdf_value_copy_apart(&made->memory, &copies[2 * i + 1], items[i]);
     }

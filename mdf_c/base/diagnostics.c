@@ -144,10 +144,9 @@ static void name_code(mdf_status status, char *out, size_t size)
         MDF_STATUS_LIST(NAME_OF)
 #undef NAME_OF
     };
-    size_t i;
 
     snprintf(out, size, "%s", (size_t)status < sizeof names / sizeof *names ? names[status] : "");
-    for (i = 0; out[i] != '\0'; i++) {
+    for (size_t i = 0; out[i] != '\0'; i++) {
         out[i] = out[i] == '_' ? '-' : (char)tolower((unsigned char)out[i]);
     }
 }

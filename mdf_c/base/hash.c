@@ -20,9 +20,8 @@ static void add_word(struct mdf_hash *hash, uint64_t word)
 static uint64_t word_at(const unsigned char *bytes)
 {
     uint64_t word = 0;
-    size_t i;
 
-    for (i = 0; i < sizeof word; i++) {
+    for (size_t i = 0; i < sizeof word; i++) {
         word |= (uint64_t)bytes[i] << 8 * i;
     }
     return word;

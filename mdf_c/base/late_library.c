@@ -7,9 +7,8 @@
 bool mdf_late_library_load(const char *file, const char *const *names, size_t n, void *pointers)
 {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *found = library;
-    size_t i;
 
-    for (i = 0; i < n && found != NULL; i++) {
+    for (size_t i = 0; i < n && found != NULL; i++) {
         found = dlsym(library, names[i]);
         memcpy((char *)pointers + i * sizeof found, &found, sizeof found); /* POSIX: functions have addresses like any */
     }

@@ -35,12 +35,12 @@ static size_t read_bound(const char *path)
 static size_t bound_of_group(const char *root, const char *group, const char *name)
 {
     char path[PATH_BYTES], file[PATH_BYTES + 64];
-    size_t bound = SIZE_MAX, length;
+    size_t bound = SIZE_MAX;
 
     if ((size_t)snprintf(path, sizeof path, "%s%s", root, group) >= sizeof path) {
         return bound;
     }
-    for (length = strlen(path); length >= strlen(root); path[length] = '\0') {
+    for (size_t length = strlen(path); length >= strlen(root); path[length] = '\0') {
         snprintf(file, sizeof file, "%s/%s", path, name);
         bound = mdf_least(bound, read_bound(file));
         while (length > 0 && path[length - 1] != '/') {

@@ -52,13 +52,13 @@ size_t *name_table_find(const struct name_table *table, const char *name)
 
 static bool grow(struct name_table *table, struct mdf_arena *arena)
 {
-    size_t capacity = table->capacity == 0 ? 8 : table->capacity * 2, i;
+    size_t capacity = table->capacity == 0 ? 8 : table->capacity * 2;
     struct name_entry *entries = mdf_arena_array(arena, capacity, sizeof *entries);
 
     if (entries == NULL) {
         return false;
     }
-    for (i = 0; i < table->capacity; i++) {
+    for (size_t i = 0; i < table->capacity; i++) {
         if (table->entries[i].name != NULL) {
             *find_entry(entries, capacity, table->entries[i].name, table->entries[i].hash) = table->entries[i];
         }

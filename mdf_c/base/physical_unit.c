@@ -72,9 +72,7 @@ static const struct {
 
 static const struct symbol *find_symbol(const char *text, size_t length, bool after_prefix)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         if ((symbols[i].takes_prefix || !after_prefix) && mdf_bytes_are(text, length, symbols[i].text)) {
             return &symbols[i];
         }
@@ -87,9 +85,8 @@ static bool read_symbol(const char *text, size_t length, struct mdf_physical_uni
 {
     const struct symbol *found = find_symbol(text, length, false);
     double factor = 1;
-    size_t i;
 
-    for (i = 0; found == NULL && i < sizeof prefixes / sizeof *prefixes; i++) {
+    for (size_t i = 0; found == NULL && i < sizeof prefixes / sizeof *prefixes; i++) {
         size_t n = strlen(prefixes[i].text);
 
         if (n < length && memcmp(text, prefixes[i].text, n) == 0) {
@@ -102,7 +99,7 @@ static bool read_symbol(const char *text, size_t length, struct mdf_physical_uni
     }
     unit->factor = factor * found->factor;
     unit->offset = found->offset;
-    for (i = 0; i < MDF_BASE_UNITS; i++) {
+    for (size_t i = 0; i < MDF_BASE_UNITS; i++) {
         unit->powers[i] = found->powers[i];
     }
     return true;
@@ -112,10 +109,8 @@ static bool read_symbol(const char *text, size_t length, struct mdf_physical_uni
 
 void mdf_multiply_physical_unit(struct mdf_physical_unit *unit, const struct mdf_physical_unit *other, int power)
 {
-    size_t i;
-
     unit->factor *= pow(other->factor, power);
-    for (i = 0; i < MDF_BASE_UNITS; i++) {
+    for (size_t i = 0; i < MDF_BASE_UNITS; i++) {
         unit->powers[i] += power * other->powers[i];
     }
 }
@@ -225,9 +220,7 @@ bool mdf_read_physical_unit(const char *text, struct mdf_physical_unit *unit)
 
 bool mdf_same_physical_unit(const struct mdf_physical_unit *a, const struct mdf_physical_unit *b, bool with_factor)
 {
-    size_t i;
-
-    for (i = 0; i < MDF_UNIT_RAD; i++) {
+    for (size_t i = 0; i < MDF_UNIT_RAD; i++) {
         if (a->powers[i] != b->powers[i]) {
             return false;
         }

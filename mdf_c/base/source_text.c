@@ -143,9 +143,8 @@ size_t mdf_source_byte_of(const char *line, size_t length, int column)
 int mdf_source_count(const char *bytes, size_t length)
 {
     int n = 0;
-    size_t i;
 
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         n += !continues(bytes[i]);
     }
     return n;
@@ -241,10 +240,8 @@ static void pass_line(struct cursor *cursor)
 /* Hexadecimal digits of an escape; false: they are not there. */
 static bool read_digits(const char *at, const char *end, size_t n, uint32_t *code)
 {
-    size_t i;
-
     *code = 0;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         char c = at + i < end ? at[i] : '\0', low = (char)(c | 0x20);
 
         if (!mdf_is_digit(c) && (low < 'a' || low > 'f')) {

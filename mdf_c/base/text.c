@@ -306,10 +306,10 @@ static bool find_shortest(double value, const struct precision *precision, struc
 static size_t write_shortest(const struct shortest *number, bool negative, char *text)
 {
     char digits[24], *out = text;
-    int n = number->n_digits, exponent = number->exponent, i;
+    int n = number->n_digits, exponent = number->exponent;
     uint64_t rest = number->digits;
 
-    for (i = n; i-- > 0; rest /= 10) {
+    for (int i = n; i-- > 0; rest /= 10) {
         digits[i] = (char)('0' + rest % 10);
     }
     while (n > 1 && digits[n - 1] == '0') {
@@ -332,7 +332,7 @@ static size_t write_shortest(const struct shortest *number, bool negative, char 
         *out = '\0';
         return (size_t)(out - text);
     }
-    for (i = exponent < 0 ? exponent : 0; i < n || i <= exponent + 1; i++) {
+    for (int i = exponent < 0 ? exponent : 0; i < n || i <= exponent + 1; i++) {
         if (i == exponent + 1) {
             *out++ = '.';
         }
@@ -513,10 +513,10 @@ static bool parse_named(const char *word, double *real)
         double value;
     } names[] = {{"inf", INFINITY}, {"infinity", INFINITY}, {"nan", NAN}};
     bool negative = *word == '-';
-    size_t i, j;
+    size_t j;
 
     word += *word == '-' || *word == '+';
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (j = 0; names[i].name[j] != '\0' && (word[j] | 0x20) == names[i].name[j]; j++) {
         }
         if (names[i].name[j] == '\0' && word[j] == '\0') {

@@ -7,9 +7,8 @@
 uint32_t mdf_utf8_decode(const unsigned char *bytes, size_t length)
 {
     uint32_t code = length == 1 ? bytes[0] : bytes[0] & (0x7fU >> length);
-    size_t i;
 
-    for (i = 1; i < length; i++) {
+    for (size_t i = 1; i < length; i++) {
         code = code << 6 | (bytes[i] & 0x3fU);
     }
     return code;

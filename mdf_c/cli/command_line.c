@@ -106,9 +106,9 @@ static int set_count(const struct command_line *line, const struct option_row *r
 static int set_word(const struct command_line *line, const struct option_row *row, const char *text, int *place)
 {
     char words[100] = "";
-    size_t i, used = 0;
+    size_t used = 0;
 
-    for (i = 0; row->words[i] != NULL; i++) {
+    for (size_t i = 0; row->words[i] != NULL; i++) {
         if (strcmp(row->words[i], text) == 0) {
             *place = (int)(row->least + i);
             return EXIT_DONE;
@@ -264,9 +264,7 @@ static int code_of(const struct command_line *line, size_t row)
 
 static const struct option_row *find_row(const struct command_line *line, int code)
 {
-    size_t i;
-
-    for (i = 0; i < line->n_rows; i++) {
+    for (size_t i = 0; i < line->n_rows; i++) {
         if (code == code_of(line, i)) {
             return &line->rows[i];
         }
@@ -289,10 +287,10 @@ static int argument_of(const struct option_row *row)
 /* `table` has a place more than there are rows, `letters` two for each row and two more. */
 static void fill_getopt_table(const struct command_line *line, struct option *table, char *letters)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
     letters[n++] = ':'; /* a missing argument is told from an unknown option */
-    for (i = 0; i < line->n_rows; i++) {
+    for (size_t i = 0; i < line->n_rows; i++) {
         table[i].name = line->rows[i].name;
         table[i].has_arg = argument_of(&line->rows[i]);
         table[i].val = code_of(line, i);

@@ -49,9 +49,7 @@ static void append_function(struct mdf_text *text, const char *program)
 
 static void append_words(struct mdf_text *text, const struct option_row *row)
 {
-    size_t i;
-
-    for (i = 0; row->words[i] != NULL; i++) {
+    for (size_t i = 0; row->words[i] != NULL; i++) {
         mdf_text_printf(text, "%s%s", i > 0 ? " " : "", row->words[i]);
     }
 }
@@ -67,12 +65,10 @@ static void append_bash_pattern(struct mdf_text *text, const struct option_row *
 
 static void write_bash(struct mdf_text *text, const struct command_line *line)
 {
-    size_t i;
-
     mdf_text_printf(text, "# bash completion for %s; made by %s --completion bash\n", line->program, line->program);
     append_function(text, line->program);
     mdf_text_append_string(text, "()\n{\n    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n\n    case $before in\n");
-    for (i = 0; i < line->n_rows; i++) {
+    for (size_t i = 0; i < line->n_rows; i++) {
         const struct option_row *row = &line->rows[i];
         enum follower follower = follower_of(row);
 
@@ -94,7 +90,7 @@ static void write_bash(struct mdf_text *text, const struct command_line *line)
         mdf_text_append_string(text, "; return;;\n");
     }
     mdf_text_append_string(text, "    esac\n    if [[ $word == -* ]]; then\n        mapfile -t COMPREPLY < <(compgen -W \"");
-    for (i = 0; i < line->n_rows; i++) {
+    for (size_t i = 0; i < line->n_rows; i++) {
         mdf_text_printf(text, "%s--%s", i > 0 ? " " : "", line->rows[i].name);
     }
     mdf_text_append_string(text, "\" -- \"$word\")\n    else\n        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n    fi\n}\n"
@@ -129,10 +125,8 @@ static void append_zsh_row(struct mdf_text *text, const struct option_row *row)
 
 static void write_zsh(struct mdf_text *text, const struct command_line *line)
 {
-    size_t i;
-
     mdf_text_printf(text, "#compdef %s\n# made by %s --completion zsh\n_arguments -s", line->program, line->program);
-    for (i = 0; i < line->n_rows; i++) {
+    for (size_t i = 0; i < line->n_rows; i++) {
         append_zsh_row(text, &line->rows[i]);
     }
     mdf_text_append_string(text, " \\\n    '*:file:_files'\n");
@@ -140,10 +134,8 @@ static void write_zsh(struct mdf_text *text, const struct command_line *line)
 
 static void write_fish(struct mdf_text *text, const struct command_line *line)
 {
-    size_t i;
-
     mdf_text_printf(text, "# fish completion for %s; made by %s --completion fish\n", line->program, line->program);
-    for (i = 0; i < line->n_rows; i++) {
+    for (size_t i = 0; i < line->n_rows; i++) {
         const struct option_row *row = &line->rows[i];
         enum follower follower = follower_of(row);
 
@@ -164,10 +156,9 @@ static void write_fish(struct mdf_text *text, const struct command_line *line)
 
 bool write_completion(struct mdf_text *text, const struct command_line *line, const char *shell)
 {
-    static void (*const writers[])(struct mdf_text *text, const struct command_line *line) = {write_bash, write_zsh, write_fish};
-    size_t i;
+    static void (*const writers[])(struct mdf_text * text, const struct command_line *line) = {write_bash, write_zsh, write_fish};
 
-    for (i = 0; completion_shells[i] != NULL; i++) {
+    for (size_t i = 0; completion_shells[i] != NULL; i++) {
         if (strcmp(completion_shells[i], shell) == 0) {
             writers[i](text, line);
             return true;

@@ -61,9 +61,8 @@ static bool reads_back(const struct mdf_model *model, const struct mdf_text *tex
 static int comment_column(const char *line, size_t length)
 {
     char quote = '\0';
-    size_t i;
 
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         bool is_apart = i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t';
 
         if (quote == '\0' && line[i] == '#' && is_apart) {

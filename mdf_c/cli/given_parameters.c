@@ -50,7 +50,7 @@ static int add_file(struct mdf_memory *memory, const char *path, struct given_pa
     const char *format = mdf_format_of_path(path);
     bool is_archive = mdf_ends_with(path, ".npz") || mdf_ends_with(path, ".npy");
     struct mdf_document *document = mdf_document_load(memory, path, format != NULL ? format : "json", NULL, error);
-    size_t i, from;
+    size_t from;
 
     if (document == NULL && is_archive) {
         *error = (mdf_error){0};
@@ -62,7 +62,7 @@ static int add_file(struct mdf_memory *memory, const char *path, struct given_pa
         mdf_node_error(document, &document->root, error, MDF_TYPE, "parameters must be an object {NAME: value}, not %s",
                        mdf_node_describe(&document->root));
     }
-    for (i = 0; error->code == MDF_OK && i < document->root.as.object.n; i++) {
+    for (size_t i = 0; error->code == MDF_OK && i < document->root.as.object.n; i++) {
         const struct mdf_node_entry *entry = &document->root.as.object.entries[i];
         const struct given_place place = {.file = path,
                                           .line = mdf_position(entry->value.line),
@@ -141,7 +141,6 @@ int read_given_parameters(struct mdf_memory *memory, struct run_options *options
                           mdf_error *error)
 {
     int exit_status = EXIT_DONE;
-    size_t i;
 
     mdf_text_init(&given->text, memory);
     mdf_arena_init(&given->names, memory);
@@ -149,7 +148,7 @@ int read_given_parameters(struct mdf_memory *memory, struct run_options *options
         return EXIT_DONE;
     }
     mdf_text_append_string(&given->text, "{");
-    for (i = 0; i < options->settings.n && exit_status == EXIT_DONE; i++) {
+    for (size_t i = 0; i < options->settings.n && exit_status == EXIT_DONE; i++) {
         exit_status = add(memory, options->settings.items[i], given, error);
     }
     mdf_text_append_string(&given->text, "}");
@@ -172,9 +171,8 @@ void release_given_parameters(struct mdf_memory *memory, struct given_parameters
 static void place_name(const struct given_parameters *given, mdf_diagnostic *diagnostic)
 {
     const char *quoted = strchr(diagnostic->message, '\''); /* it comes first */
-    size_t i;
 
-    for (i = 0; i < given->n_places; i++) {
+    for (size_t i = 0; i < given->n_places; i++) {
         const struct given_place *place = &given->places[i];
         size_t length = place->key != NULL ? strlen(place->key) : 0;
 

@@ -35,14 +35,13 @@ int check_graph(const struct run_options *options, const mdf_model *model, mdf_e
 {
     enum { MOST_LISTED = 12 };
     const char *wanted = options->library.graph;
-    size_t i;
 
     if (wanted == NULL || mdf_model_find_graph(model, wanted) != NULL) {
         return EXIT_DONE;
     }
     mdf_error_set(error, MDF_NAME, "the model has no graph '%s'", wanted);
     mdf_error_suggest(error, mdf_model_nearest_graph(model, wanted));
-    for (i = 0; mdf_model_nearest_graph(model, wanted) == NULL && i < mdf_model_n_graphs(model) && i < MOST_LISTED; i++) {
+    for (size_t i = 0; mdf_model_nearest_graph(model, wanted) == NULL && i < mdf_model_n_graphs(model) && i < MOST_LISTED; i++) {
         mdf_error_append(error, "%s%s", i == 0 ? "; there are: " : ", ", mdf_model_graph_id(model, i));
     }
     return EXIT_USAGE;

@@ -166,9 +166,8 @@ static bool check_attributes(struct merge *merge)
 {
     struct contents first = {0}, other = {0};
     bool done = read_at(merge, merge->parts[0], "", attributes_file(merge), &first);
-    size_t i;
 
-    for (i = 1; i < merge->n_parts && done; i++) {
+    for (size_t i = 1; i < merge->n_parts && done; i++) {
         done = read_at(merge, merge->parts[i], "", attributes_file(merge), &other);
         if (done && !are_same(&first, &other)) {
             mdf_error_set(&merge->error, MDF_VALUE, "this is no part of the sweep that %s is one of (compare %s in them)",
@@ -267,7 +266,6 @@ static bool check_whole(struct merge *merge)
     const struct mdf_node *sweep = document != NULL ? sweep_of(merge, document) : NULL, *recorded = NULL;
     struct mdf_node item;
     bool done = document != NULL;
-    size_t i;
 
     if (sweep != NULL && sweep->kind == MDF_NODE_OBJECT && integer_of(sweep, "chunks") > 0) {
         recorded = mdf_node_get(sweep, "recorded");
@@ -281,7 +279,7 @@ static bool check_whole(struct merge *merge)
     } else {
         done = done && check_chunks(merge, "seed", sweep);
     }
-    for (i = 0; done && recorded != NULL && i < mdf_node_length(recorded); i++) {
+    for (size_t i = 0; done && recorded != NULL && i < mdf_node_length(recorded); i++) {
         done = mdf_node_item(recorded, i, &item) && item.kind == MDF_NODE_STRING
                    ? check_chunks(merge, item.as.string.bytes, sweep)
                    : fault(merge, merge->parts[0], "a name of what was recorded is no text");
@@ -347,16 +345,15 @@ static bool finish(struct merge *merge)
 static bool perform(struct merge *merge)
 {
     bool done;
-    size_t part;
 
     merge->is_v3 = exists(merge, merge->parts[0], "", STORE_V3);
     done = check_attributes(merge);
 
-    for (part = 0; part < merge->n_parts && done; part++) {
+    for (size_t part = 0; part < merge->n_parts && done; part++) {
         done = visit_files(merge, part, "", check_array);
     }
     done = done && check_whole(merge) && make_folder(merge->target, false, &merge->error);
-    for (part = 0; part < merge->n_parts && done; part++) {
+    for (size_t part = 0; part < merge->n_parts && done; part++) {
         done = visit_files(merge, part, "", copy_array);
     }
     return done && finish(merge) && copy_file(merge, 0, "", attributes_file(merge)) && sync_folder(merge->target, &merge->error);

@@ -230,10 +230,9 @@ static int evaluate(struct run *run)
 {
     const struct run_options *options = &run->options;
     int exit_status = EXIT_DONE;
-    uint64_t repeat;
     mdf_state *state;
 
-    for (repeat = 0; repeat < options->n_repeats && exit_status == EXIT_DONE; repeat++) {
+    for (uint64_t repeat = 0; repeat < options->n_repeats && exit_status == EXIT_DONE; repeat++) {
         state = mdf_state_new(run->program, &run->error);
         if (state == NULL) {
             return EXIT_MODEL;
@@ -260,10 +259,8 @@ static int evaluate(struct run *run)
 
 static void print_times(const struct run *run)
 {
-    uint64_t i;
-
     fprintf(stderr, "{\"load_s\": %.9f, \"compile_s\": %.9f, \"evaluate_s\": [", run->load_s, run->compile_s);
-    for (i = 0; i < run->options.n_repeats && run->evaluate_s != NULL; i++) {
+    for (uint64_t i = 0; i < run->options.n_repeats && run->evaluate_s != NULL; i++) {
         fprintf(stderr, "%s%.9f", i > 0 ? ", " : "", run->evaluate_s[i]);
     }
     fprintf(stderr, "], \"peak_bytes\": %zu}\n", run->peak_bytes);

@@ -158,9 +158,7 @@ static const struct command_line line = {"mdf-run", help, rows, sizeof rows / si
 /* Of `--profile x MODEL`, x is the text of the option: one model is run. *n_names are the names that are left. */
 static void take_next(struct optional_text *option, char **names, size_t *n_names)
 {
-    size_t i;
-
-    for (i = 0; option->is_given && option->text == NULL && *n_names == 2 && i < 2; i++) {
+    for (size_t i = 0; option->is_given && option->text == NULL && *n_names == 2 && i < 2; i++) {
         if (names[i] == option->next) {
             option->text = names[i];
             names[0] = names[1 - i];

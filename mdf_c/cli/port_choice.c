@@ -19,9 +19,7 @@ static int out_of_memory(const struct port_choice *choice, mdf_error *error)
 /* What the graph says that it yields an output port as; NULL: it does not, or that is what the column of times is called. */
 static const char *result_name(const mdf_program *program, size_t node, size_t output)
 {
-    size_t i;
-
-    for (i = 0; program->declares_results && i < program->n_results; i++) {
+    for (size_t i = 0; program->declares_results && i < program->n_results; i++) {
         const struct mdf_program_result *result = &program->results[i];
 
         if (result->node == node && result->output == output) {
@@ -72,12 +70,11 @@ static bool names_port(const char *name, size_t length, const char *node, const 
 static const struct mdf_code *find_in_bodies(const struct mdf_code *code, const char *name, size_t length)
 {
     const struct mdf_code *found = NULL;
-    size_t i, j;
 
-    for (i = 0; i < code->n_bodies && found == NULL; i++) {
+    for (size_t i = 0; i < code->n_bodies && found == NULL; i++) {
         const struct mdf_code *body = code->bodies[i];
 
-        for (j = 0; j < body->n_names && found == NULL; j++) {
+        for (size_t j = 0; j < body->n_names && found == NULL; j++) {
             const struct mdf_body_name *inner = &body->names[j];
 
             if (names_port(name, length, inner->node != NULL ? inner->node : "", inner->id)) {
@@ -94,15 +91,14 @@ static void suggest_ports(const struct port_choice *choice, const char *name, si
 {
     struct mdf_nearest nearest;
     char wanted[64];
-    size_t i;
 
     snprintf(wanted, sizeof wanted, "%.*s", (int)(length < sizeof wanted ? length : sizeof wanted - 1), name);
     mdf_nearest_begin(&nearest, wanted);
-    for (i = 0; i < choice->n_columns; i++) {
+    for (size_t i = 0; i < choice->n_columns; i++) {
         mdf_nearest_offer(&nearest, choice->columns[i].port_id);
     }
     mdf_error_suggest(error, mdf_nearest_result(&nearest));
-    for (i = 0; mdf_nearest_result(&nearest) == NULL && choice->n_columns <= 12 && i < choice->n_columns; i++) {
+    for (size_t i = 0; mdf_nearest_result(&nearest) == NULL && choice->n_columns <= 12 && i < choice->n_columns; i++) {
         mdf_error_append(error, "%s%s.%s", i == 0 ? "; there are: " : ", ", choice->columns[i].node_id,
                          choice->columns[i].port_id);
     }
@@ -112,11 +108,10 @@ static void suggest_ports(const struct port_choice *choice, const char *name, si
 static const char *find_part(const mdf_program *program, const char *name, size_t length, const char **id)
 {
     static const mdf_part kinds[] = {MDF_PART_PARAMETER, MDF_PART_FUNCTION};
-    size_t node, i, k;
 
-    for (node = 0; node < mdf_program_n_nodes(program); node++) {
-        for (k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-            for (i = 0; i < mdf_program_n_parts(program, node, kinds[k]); i++) {
+    for (size_t node = 0; node < mdf_program_n_nodes(program); node++) {
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            for (size_t i = 0; i < mdf_program_n_parts(program, node, kinds[k]); i++) {
                 *id = mdf_program_part_id(program, node, kinds[k], i);
                 if (names_port(name, length, mdf_program_node_id(program, node), *id)) {
                     return mdf_program_node_id(program, node);
@@ -151,9 +146,9 @@ static int unknown_port(const struct port_choice *choice, const char *option, co
 static int mark_name(const struct port_choice *choice, const char *option, bool *wanted, const char *name, size_t length,
                      mdf_error *error)
 {
-    size_t i, n_found = 0, n_exact = 0;
+    size_t n_found = 0, n_exact = 0;
 
-    for (i = 0; i < choice->n_columns; i++) {
+    for (size_t i = 0; i < choice->n_columns; i++) {
         const struct mdf_column *column = &choice->columns[i];
         bool is_result = column->result != NULL && mdf_bytes_are(name, length, column->result);
 
@@ -179,7 +174,7 @@ static int keep_named(struct port_choice *choice, const char *option, const char
 {
     bool *wanted = mdf_memory_allocate_zeroed(choice->memory, choice->n_columns, sizeof *wanted);
     int exit_status = EXIT_DONE;
-    size_t i, n = 0, length;
+    size_t n = 0, length;
 
     if (wanted == NULL) {
         return out_of_memory(choice, error);
@@ -192,7 +187,7 @@ static int keep_named(struct port_choice *choice, const char *option, const char
         }
         name += length + 1;
     }
-    for (i = 0; i < choice->n_columns; i++) {
+    for (size_t i = 0; i < choice->n_columns; i++) {
         if (wanted[i]) {
             choice->columns[n] = choice->columns[i];
             choice->outputs[n++] = choice->outputs[i];

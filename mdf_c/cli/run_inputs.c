@@ -89,13 +89,12 @@ static int read_singles(struct run_inputs *inputs, const struct run_options *opt
 {
     struct mdf_value *pairs = mdf_value_make_dict(inputs->memory, &inputs->single, options->inputs.n);
     int exit_status = EXIT_DONE;
-    size_t i;
 
     if (pairs == NULL) {
         mdf_memory_error(inputs->memory, error);
         return EXIT_MODEL;
     }
-    for (i = 0; i < options->inputs.n && exit_status == EXIT_DONE; i++) {
+    for (size_t i = 0; i < options->inputs.n && exit_status == EXIT_DONE; i++) {
         exit_status = read_single(inputs->memory, options->inputs.items[i], options->library.diagnostics, &pairs[2 * i], error);
     }
     return exit_status;
@@ -109,7 +108,7 @@ static mdf_status read_named_values(struct mdf_memory *memory, const struct mdf_
 {
     struct mdf_value *pairs;
     mdf_status status = MDF_OK;
-    size_t n, i;
+    size_t n;
 
     if (node->kind != MDF_NODE_OBJECT) {
         return mdf_node_error(document, node, error, MDF_TYPE,
@@ -121,7 +120,7 @@ static mdf_status read_named_values(struct mdf_memory *memory, const struct mdf_
     if (pairs == NULL) {
         return mdf_memory_error(memory, error);
     }
-    for (i = 0; i < n && status == MDF_OK; i++) {
+    for (size_t i = 0; i < n && status == MDF_OK; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
 
         if (!mdf_value_make_string(memory, &pairs[2 * i], entry->key, strlen(entry->key))) {
@@ -209,14 +208,13 @@ int load_run_inputs(struct run_inputs *inputs, struct mdf_memory *memory, const 
 static void tell_place(const struct run_inputs *inputs, size_t index, const char *name, mdf_error *error)
 {
     struct mdf_node step;
-    size_t i;
 
     if (inputs->document != NULL) {
         step = inputs->document->root;
         if (step.kind == MDF_NODE_LIST) {
             mdf_node_item(&inputs->document->root, index, &step);
         }
-        for (i = 0; step.kind == MDF_NODE_OBJECT && i < step.as.object.n; i++) {
+        for (size_t i = 0; step.kind == MDF_NODE_OBJECT && i < step.as.object.n; i++) {
             const struct mdf_node_entry *entry = &step.as.object.entries[i];
 
             if (strcmp(entry->key, name) == 0) {
@@ -231,9 +229,7 @@ static void tell_place(const struct run_inputs *inputs, size_t index, const char
 static mdf_status leave_out(struct run_inputs *inputs, size_t index, const char *name, const struct mdf_value *key,
                             mdf_error *why, mdf_error *error)
 {
-    size_t i;
-
-    for (i = 0; i < inputs->unknown.length; i++) {
+    for (size_t i = 0; i < inputs->unknown.length; i++) {
         if (mdf_value_equal(mdf_value_item(&inputs->unknown, i), key)) {
             return MDF_OK;
         }
@@ -257,9 +253,8 @@ static mdf_status set_from_file(struct run_inputs *inputs, size_t index, mdf_sta
 {
     struct mdf_value *object = &inputs->steps[index], *pairs = object->data;
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < object->length && status == MDF_OK; i++) {
+    for (size_t i = 0; i < object->length && status == MDF_OK; i++) {
         const char *name = mdf_value_key(object, i);
         mdf_error why = {0};
 
@@ -281,9 +276,8 @@ static mdf_status set_from_file(struct run_inputs *inputs, size_t index, mdf_sta
 static mdf_status set_singles(const struct mdf_value *object, mdf_state *state, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < object->length && status == MDF_OK; i++) {
+    for (size_t i = 0; i < object->length && status == MDF_OK; i++) {
         status = mdf_state_set_input(state, mdf_value_key(object, i), mdf_value_item(object, i), MDF_INPUT_LENT, error);
     }
     return status;
@@ -303,9 +297,7 @@ int set_run_inputs(struct run_inputs *inputs, mdf_state *state, uint64_t step, m
 
 static size_t add_names(const struct mdf_value *object, const char **names, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < object->length; i++) {
+    for (size_t i = 0; i < object->length; i++) {
         names[n++] = mdf_value_key(object, i);
     }
     return n;
@@ -326,10 +318,10 @@ static void check_run(struct warning_printer *printer, const mdf_program *progra
 bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *program, const mdf_sweep_values *given, size_t n_given,
                       uint64_t n_steps, double dt)
 {
-    size_t most = inputs->single.length + n_given, n = 0, i;
+    size_t most = inputs->single.length + n_given, n = 0;
     const char **names;
 
-    for (i = 0; i < inputs->n_steps; i++) {
+    for (size_t i = 0; i < inputs->n_steps; i++) {
         most += inputs->steps[i].length;
     }
     names = mdf_memory_allocate_zeroed(inputs->memory, most + 1, sizeof *names);
@@ -337,10 +329,10 @@ bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *progra
         return false;
     }
     n = add_names(&inputs->single, names, n);
-    for (i = 0; i < inputs->n_steps; i++) {
+    for (size_t i = 0; i < inputs->n_steps; i++) {
         n = add_names(&inputs->steps[i], names, n);
     }
-    for (i = 0; i < n_given; i++) {
+    for (size_t i = 0; i < n_given; i++) {
         names[n++] = given[i].name;
     }
     check_run(inputs->warnings, program, &(struct mdf_run_check){names, n, n_steps, dt});
@@ -350,9 +342,7 @@ bool check_run_inputs(const struct run_inputs *inputs, const mdf_program *progra
 
 void advise_of_arrays(const struct run_inputs *inputs, mdf_error *error)
 {
-    size_t i;
-
-    for (i = 0; inputs->single.kind == MDF_KIND_DICT && i < inputs->single.length; i++) {
+    for (size_t i = 0; inputs->single.kind == MDF_KIND_DICT && i < inputs->single.length; i++) {
         const struct mdf_value *value = mdf_value_item(&inputs->single, i), *array = value;
         struct mdf_value made = {0};
         char shape[40];
@@ -374,9 +364,7 @@ void advise_of_arrays(const struct run_inputs *inputs, mdf_error *error)
 
 void release_run_inputs(struct run_inputs *inputs)
 {
-    size_t i;
-
-    for (i = 0; i < inputs->n_steps; i++) {
+    for (size_t i = 0; i < inputs->n_steps; i++) {
         mdf_value_clear(inputs->memory, &inputs->steps[i]);
     }
     mdf_memory_release(inputs->memory, inputs->steps);

@@ -50,13 +50,12 @@ mdf_status tell_changes(struct watch *watch, const mdf_state *state, uint64_t st
     struct mdf_memory *memory = watch->ports.memory;
     mdf_status status = MDF_OK;
     struct mdf_text text;
-    size_t i;
 
     if (watch->ports.n_columns == 0) {
         return MDF_OK;
     }
     mdf_text_init(&text, memory);
-    for (i = 0; i < watch->ports.n_columns && status == MDF_OK; i++) {
+    for (size_t i = 0; i < watch->ports.n_columns && status == MDF_OK; i++) {
         const struct mdf_value *value = mdf_output_at(state, watch->ports.columns[i].node, watch->ports.outputs[i]);
 
         if (watch->has_begun && mdf_value_equal(value, &watch->last[i])) {
@@ -77,9 +76,7 @@ mdf_status tell_changes(struct watch *watch, const mdf_state *state, uint64_t st
 
 void end_watching(struct watch *watch)
 {
-    size_t i;
-
-    for (i = 0; watch->last != NULL && i < watch->ports.n_columns; i++) {
+    for (size_t i = 0; watch->last != NULL && i < watch->ports.n_columns; i++) {
         mdf_value_clear(watch->ports.memory, &watch->last[i]);
     }
     if (watch->ports.memory != NULL) {

@@ -21,12 +21,11 @@ static bool is_row_list(const struct mdf_value *source)
 bool mdf_is_other_sequence(const struct mdf_value *source, const struct mdf_declared_type *type)
 {
     const struct mdf_value *items = mdf_value_items(source);
-    size_t i;
 
     if (!type->sequence || !type->exact || mdf_dtype_kind(type->dtype) == 's') {
         return false;
     }
-    for (i = 0; source->kind == MDF_KIND_LIST && i < source->length; i++) {
+    for (size_t i = 0; source->kind == MDF_KIND_LIST && i < source->length; i++) {
         if (is_number(&items[i]) && items[i].dtype != type->dtype) {
             return true;
         }
@@ -79,9 +78,8 @@ bool mdf_declare_map(struct mdf_context *context, struct mdf_value *target, cons
     const struct mdf_value *given = mdf_value_items(source);
     struct mdf_value made = {0}, *entries = mdf_value_make_dict(context->memory, &made, source->length);
     bool done = entries != NULL;
-    size_t i;
 
-    for (i = 0; done && i < source->length; i++) {
+    for (size_t i = 0; done && i < source->length; i++) {
         done = mdf_value_copy(context->memory, &entries[2 * i], &given[2 * i]);
         if (done && !mdf_declare_value(context, &entries[2 * i + 1], &given[2 * i + 1], &value_type, false)) {
             mdf_value_clear(context->memory, &made);

@@ -122,16 +122,15 @@ static bool build_body(struct mdf_frame *outer, const struct mdf_code *code, str
     struct mdf_value **inputs = mdf_arena_array(arena, code->n_formals, sizeof *inputs);
     const struct mdf_value **outputs = mdf_arena_array(arena, code->n_yields, sizeof *outputs);
     struct mdf_value **own = mdf_arena_array(arena, code->n_yields, sizeof *own);
-    size_t i;
 
     handle->frame = mdf_frame_new(outer->execution, code, outer);
     if (handle->frame == NULL || inputs == NULL || outputs == NULL || own == NULL) {
         return false;
     }
-    for (i = 0; i < code->n_formals; i++) {
+    for (size_t i = 0; i < code->n_formals; i++) {
         inputs[i] = mdf_frame_slot(handle->frame, code->formals[i]);
     }
-    for (i = 0; i < code->n_yields; i++) {
+    for (size_t i = 0; i < code->n_yields; i++) {
         outputs[i] = mdf_frame_value(handle->frame, code->yields[i]);
         own[i] = code->yield_is_own[i] ? mdf_frame_slot(handle->frame, code->yields[i]) : NULL;
     }
@@ -146,7 +145,6 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
     struct mdf_value **outputs = mdf_arena_array(arena, source->n_outputs, sizeof *outputs);
     struct mdf_body **bodies = mdf_arena_array(arena, source->n_bodies, sizeof *bodies);
     bool *constants = mdf_arena_array(arena, source->n_inputs, sizeof *constants);
-    size_t i;
 
     target->given = mdf_arena_array(arena, source->n_inputs, sizeof *target->given);
     target->call.scratch = mdf_arena_array(arena, MDF_CALL_SCRATCH, sizeof *target->call.scratch);
@@ -162,14 +160,14 @@ static bool build_call(struct mdf_frame *frame, const struct mdf_code_call *sour
             return false;
         }
     }
-    for (i = 0; i < source->n_inputs; i++) {
+    for (size_t i = 0; i < source->n_inputs; i++) {
         target->given[i] = source->inputs[i] == MDF_NO_OPERAND ? NULL : mdf_frame_value(frame, source->inputs[i]);
         constants[i] = source->inputs[i] != MDF_NO_OPERAND && is_constant(frame, source->inputs[i]);
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : mdf_frame_slot(frame, source->outputs[i]);
     }
-    for (i = 0; i < source->n_bodies; i++) {
+    for (size_t i = 0; i < source->n_bodies; i++) {
         bodies[i] = source->bodies[i] == UINT32_MAX ? NULL : &frame->bodies[source->bodies[i]].body;
     }
     target->signature = source->signature;
@@ -191,7 +189,6 @@ struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct md
 {
     struct mdf_arena *arena = &execution->arena;
     struct mdf_frame *frame = mdf_arena_allocate(arena, sizeof *frame);
-    size_t i;
 
     if (frame == NULL) {
         return NULL;
@@ -207,16 +204,16 @@ struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct md
         frame->bodies == NULL) {
         return NULL;
     }
-    for (i = 0; i < code->n_captures; i++) {
+    for (size_t i = 0; i < code->n_captures; i++) {
         frame->captures[i] = mdf_frame_value(outer, code->captures[i]);
         frame->capture_is_constant[i] = is_constant(outer, code->captures[i]);
     }
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         if (!build_body(frame, code->bodies[i], &frame->bodies[i])) {
             return NULL;
         }
     }
-    for (i = 0; i < code->n_calls; i++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
         if (!build_call(frame, &code->calls[i], &frame->calls[i])) {
             return NULL;
         }
@@ -227,25 +224,24 @@ struct mdf_frame *mdf_frame_new(struct mdf_execution *execution, const struct md
 void mdf_frame_clear(struct mdf_frame *frame)
 {
     struct mdf_memory *memory = frame->execution->context.memory;
-    size_t i, j;
 
-    for (i = 0; i < frame->code->n_slots; i++) {
+    for (size_t i = 0; i < frame->code->n_slots; i++) {
         mdf_value_clear(memory, &frame->slots[i]);
     }
-    for (i = 0; i < frame->code->n_calls; i++) {
+    for (size_t i = 0; i < frame->code->n_calls; i++) {
         struct frame_call *call = &frame->calls[i];
 
-        for (j = 0; j < MDF_CALL_SCRATCH && call->call.scratch != NULL; j++) {
+        for (size_t j = 0; j < MDF_CALL_SCRATCH && call->call.scratch != NULL; j++) {
             mdf_value_clear(memory, &call->call.scratch[j]);
         }
-        for (j = 0; call->converted != NULL && j < call->n_inputs; j++) {
+        for (size_t j = 0; call->converted != NULL && j < call->n_inputs; j++) {
             mdf_value_clear(memory, &call->converted[j]);
         }
         if (call->fast != NULL) {
             frame->execution->release_fast(call->fast);
         }
     }
-    for (i = 0; i < frame->code->n_bodies; i++) {
+    for (size_t i = 0; i < frame->code->n_bodies; i++) {
         mdf_frame_clear(frame->bodies[i].frame);
     }
 }
@@ -259,13 +255,11 @@ static void forget(struct mdf_value *value)
 
 void mdf_frame_forget(struct mdf_frame *frame)
 {
-    size_t i, j;
-
-    for (i = 0; i < frame->code->n_slots; i++) {
+    for (size_t i = 0; i < frame->code->n_slots; i++) {
         forget(&frame->slots[i]);
     }
-    for (i = 0; i < frame->code->n_calls; i++) {
-        for (j = 0; frame->calls[i].may_have_scratch && j < MDF_CALL_SCRATCH; j++) {
+    for (size_t i = 0; i < frame->code->n_calls; i++) {
+        for (size_t j = 0; frame->calls[i].may_have_scratch && j < MDF_CALL_SCRATCH; j++) {
             forget(&frame->calls[i].call.scratch[j]);
         }
         frame->calls[i].may_have_scratch = false;
@@ -273,7 +267,7 @@ void mdf_frame_forget(struct mdf_frame *frame)
             frame->execution->renew_fast(frame->calls[i].fast);
         }
     }
-    for (i = 0; i < frame->code->n_bodies; i++) {
+    for (size_t i = 0; i < frame->code->n_bodies; i++) {
         mdf_frame_forget(frame->bodies[i].frame);
     }
 }
@@ -298,9 +292,8 @@ bool mdf_frame_copy_slot(struct mdf_frame *target, const struct mdf_frame *sourc
 const char *mdf_body_node_at(const struct mdf_code *code, size_t at)
 {
     const struct mdf_body_node *found = NULL;
-    size_t i;
 
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         const struct mdf_body_node *node = &code->nodes[i];
 
         if (at >= node->first && at < node->end && (found == NULL || node->end - node->first < found->end - found->first)) {
@@ -330,12 +323,10 @@ const struct mdf_operator *mdf_code_find_draw(const struct mdf_code *code)
 
 void mdf_code_clear(struct mdf_memory *memory, struct mdf_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_constants; i++) {
+    for (size_t i = 0; i < code->n_constants; i++) {
         mdf_value_clear(memory, &code->constants[i]);
     }
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         mdf_code_clear(memory, code->bodies[i]);
     }
 }
@@ -520,9 +511,7 @@ static_assert(offsetof(struct mdf_value, length) == sizeof(uint64_t),
 
 static bool has_stable_forms(const struct frame_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (form_of(call->given[i]) != call->stable_forms[i]) {
             return false;
         }
@@ -532,14 +521,12 @@ static bool has_stable_forms(const struct frame_call *call)
 
 static bool coerce_inputs(struct frame_call *call)
 {
-    size_t i;
-
     call->is_stable = false; /* where it fails, some inputs are those of no call */
     if (!mdf_coerce_inputs(&call->call, call->signature, call->given, call->effective, call->converted)) {
         return false;
     }
     call->is_stable = call->is_weak = true;
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         call->stable_forms[i] = form_of(call->given[i]);
         call->is_stable = call->is_stable && call->effective[i] == call->given[i];
         call->is_weak = call->is_weak && (call->given[i] == NULL || call->given[i]->strength != MDF_STRENGTH_TYPED);

@@ -63,9 +63,7 @@ void mdf_operand_print(struct mdf_text *text, const struct mdf_code_names *names
 
 static void print_operands(struct mdf_text *text, const struct mdf_code_names *names, const mdf_operand *operands, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_text_append_string(text, i > 0 ? ", " : "");
         mdf_operand_print(text, names, operands[i]);
     }
@@ -73,13 +71,11 @@ static void print_operands(struct mdf_text *text, const struct mdf_code_names *n
 
 static void print_call(struct mdf_text *text, const struct mdf_code_names *names, const struct mdf_code_call *call)
 {
-    size_t i;
-
     mdf_text_printf(text, " %s(", call->operator->name);
     print_operands(text, names, call->inputs, call->n_inputs);
     mdf_text_append_string(text, ") -> ");
     print_operands(text, names, call->outputs, call->n_outputs);
-    for (i = 0; i < call->n_bodies; i++) {
+    for (size_t i = 0; i < call->n_bodies; i++) {
         if (call->bodies[i] != UINT32_MAX) {
             mdf_text_printf(text, "%s %u", i == 0 ? ", body" : ",", (unsigned)call->bodies[i]);
         }
@@ -156,9 +152,8 @@ static void print_instruction(struct mdf_text *text, const struct mdf_code_names
 void mdf_instructions_print(struct mdf_text *text, const struct mdf_code_names *names, size_t first, size_t end, int indent)
 {
     const char *path = NULL;
-    size_t i;
 
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct mdf_instruction *instruction = &names->code->instructions[i];
         const char *own = names->code->origins[instruction->origin].path;
 
@@ -176,14 +171,12 @@ void mdf_instructions_print(struct mdf_text *text, const struct mdf_code_names *
 
 void mdf_code_print_values(struct mdf_text *text, const struct mdf_code_names *names, int indent)
 {
-    size_t i;
-
-    for (i = 0; i < names->code->n_constants; i++) {
+    for (size_t i = 0; i < names->code->n_constants; i++) {
         mdf_text_printf(text, "%*s#%zu  ", indent, "", i);
         mdf_value_print(text, &names->code->constants[i]);
         mdf_text_append_string(text, "\n");
     }
-    for (i = 0; i < names->code->n_captures; i++) {
+    for (size_t i = 0; i < names->code->n_captures; i++) {
         mdf_text_printf(text, "%*s^%zu  is ", indent, "", i);
         mdf_operand_print(text, &(struct mdf_code_names){names->code, NULL}, names->code->captures[i]);
         mdf_text_append_string(text, " of the code around\n");
@@ -193,7 +186,6 @@ void mdf_code_print_values(struct mdf_text *text, const struct mdf_code_names *n
 void mdf_body_print(struct mdf_text *text, const struct mdf_code *code, size_t number, int indent)
 {
     struct mdf_code_names names = {code, NULL};
-    size_t i;
 
     mdf_text_printf(text, "%*sbody %zu: takes ", indent, "", number);
     print_operands(text, &names, code->formals, code->n_formals);
@@ -202,7 +194,7 @@ void mdf_body_print(struct mdf_text *text, const struct mdf_code *code, size_t n
     mdf_text_append_string(text, code->program != NULL ? "; a graph within a node\n" : "\n");
     mdf_code_print_values(text, &names, indent + STEP);
     mdf_instructions_print(text, &names, 0, code->n_instructions, indent + STEP);
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         mdf_body_print(text, code->bodies[i], i, indent + STEP);
     }
 }

@@ -36,7 +36,6 @@ static void add_function(const struct mechanism *mechanism, struct mdf_node *met
     struct mdf_node *inner = rewriting_find(metadata, key), function;
     const char *class = rewriting_text(rewriting_find_path(inner, "metadata.type"));
     char name[64] = "";
-    size_t i;
 
     if (class == NULL) {
         rewriting_refuse(rewriting, metadata, "'%s' is no function of PsyNeuLink: it can not be told", key);
@@ -44,7 +43,7 @@ static void add_function(const struct mechanism *mechanism, struct mdf_node *met
     }
     function = rewriting_copy(rewriting, inner);
     if (rewriting_find(&function, "function") == NULL) {
-        for (i = 0; i < sizeof name - 1 && class[i] != '\0'; i++) {
+        for (size_t i = 0; i < sizeof name - 1 && class[i] != '\0'; i++) {
             name[i] = (char)tolower((unsigned char)class[i]);
         }
         rewriting_remove(&function, "value");
@@ -90,14 +89,13 @@ bool psyneulink_tell_costs(const struct mechanism *mechanism, const char *id)
     const char *all = "";
     const struct mdf_node *variable = rewriting_find_path(&own, "args.variable0"),
                           *made_with = rewriting_find_path(&own, "args.variable");
-    size_t i;
 
     if (metadata == NULL || variable == NULL || rewriting_text(rewriting_find(&own, "function")) == NULL) {
         return false;
     }
     rewriting_remove(rewriting_find(mechanism->node, "functions"), id);
     add_function(mechanism, metadata, "transfer_fct", id, *variable);
-    for (i = 0; i < N_COSTS; i++) {
+    for (size_t i = 0; i < N_COSTS; i++) {
         const char *name = rewriting_print(rewriting, "%s_%s", id, costs[i].name);
         struct mdf_node of = rewriting_make_text(rewriting, metadata, "%s", id);
 

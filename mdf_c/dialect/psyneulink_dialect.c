@@ -20,9 +20,8 @@ const char *mechanism_value(const struct mechanism *mechanism)
                     *functions = rewriting_find(mechanism->node, "functions");
     const char *value =
         rewriting_n_entries(ports) > 0 ? rewriting_text(rewriting_find(&ports->as.object.entries[0].value, "value")) : NULL;
-    size_t i;
 
-    for (i = 0; value != NULL && i < rewriting_n_entries(functions); i++) {
+    for (size_t i = 0; value != NULL && i < rewriting_n_entries(functions); i++) {
         if (rewriting_mentions(mechanism->rewriting, value, functions->as.object.entries[i].key)) {
             return functions->as.object.entries[i].key;
         }
@@ -83,19 +82,18 @@ static void rewrite_inner_graph(struct rewriting *rewriting, struct mdf_node *no
 static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
 {
     struct mdf_node *nodes, *edges;
-    size_t i;
 
     rewriting_object(rewriting, graph, "edges");
     give_conditions(rewriting, graph);
     nodes = rewriting_find(graph, "nodes"); /* found when all are there: they move where an entry is added */
     edges = rewriting_find(graph, "edges");
     psyneulink_fold_projections(rewriting, graph);
-    for (i = 0; edges != NULL && i < rewriting_n_entries(nodes); i++) {
+    for (size_t i = 0; edges != NULL && i < rewriting_n_entries(nodes); i++) {
         struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
 
         psyneulink_close_recurrence(&mechanism, edges);
     }
-    for (i = 0; i < rewriting_n_entries(edges); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(edges); i++) {
         struct mdf_node *edge = &edges->as.object.entries[i].value, *feedback = rewriting_find_path(edge, "metadata.feedback");
 
         if (feedback != NULL) {
@@ -103,7 +101,7 @@ static void rewrite_graph(struct rewriting *rewriting, struct mdf_node *graph)
         }
     }
     psyneulink_apply_matrices(rewriting, graph);
-    for (i = 0; i < rewriting_n_entries(nodes) && !rewriting->failed; i++) {
+    for (size_t i = 0; i < rewriting_n_entries(nodes) && !rewriting->failed; i++) {
         struct mechanism mechanism = {rewriting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value};
 
         rewrite_inner_graph(rewriting, mechanism.node);
@@ -121,14 +119,13 @@ mdf_status mdf_psyneulink_rewrite(struct mdf_arena *arena, const struct mdf_docu
     struct rewriting rewriting = {arena, document, &first, false, 0};
     struct mdf_node *graphs;
     const char *id;
-    size_t i;
 
     *root = rewriting_copy(&rewriting, &document->root);
     graphs = rewriting_find(root, "graphs");
     if (graphs == NULL && mdf_document_model(root, &id) != NULL) {
         graphs = rewriting_find(&root->as.object.entries[0].value, "graphs");
     }
-    for (i = 0; i < rewriting_n_entries(graphs) && !rewriting.failed; i++) {
+    for (size_t i = 0; i < rewriting_n_entries(graphs) && !rewriting.failed; i++) {
         rewrite_graph(&rewriting, &graphs->as.object.entries[i].value);
     }
     if (arena->has_refused && !rewriting.failed) { /* a search that found no room */

@@ -147,9 +147,7 @@ static void choose_by_softmax(const struct mechanism *mechanism, const char *id)
 
 void psyneulink_state_draws(const struct mechanism *mechanism)
 {
-    size_t i;
-
-    for (i = 0; i < rewriting_n_entries(rewriting_find(mechanism->node, "functions")); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(rewriting_find(mechanism->node, "functions")); i++) {
         struct mdf_node_entry *entry = &rewriting_find(mechanism->node, "functions")->as.object.entries[i];
         const struct mdf_node *mode = rewriting_find_path(&entry->value, "metadata.mode");
         const char *name = rewriting_text(rewriting_find(&entry->value, "function"));

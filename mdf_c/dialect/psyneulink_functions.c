@@ -91,9 +91,8 @@ static void state_formula(const struct mechanism *mechanism, const struct formul
 bool psyneulink_state_formula(const struct mechanism *mechanism, struct mdf_node *function)
 {
     const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
-    size_t i;
 
-    for (i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
         if (rewriting_is(class, formulas[i].class) && rewriting_text(rewriting_find(function, "function")) != NULL) {
             state_formula(mechanism, &formulas[i], function);
             return true;
@@ -106,9 +105,7 @@ bool psyneulink_state_formula(const struct mechanism *mechanism, struct mdf_node
  * numpy's here: of arrays that is what they mean. */
 static void correct_threshold(const struct mechanism *mechanism, struct mdf_node *functions, const struct mdf_node *threshold)
 {
-    size_t i;
-
-    for (i = 0; i < rewriting_n_entries(functions); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(functions); i++) {
         struct mdf_node_entry *entry = &functions->as.object.entries[i];
         struct mdf_node *arguments = rewriting_find(&entry->value, "args");
 
@@ -134,9 +131,8 @@ static void correct_draws(const struct mechanism *mechanism, struct mdf_node *fu
 {
     bool is_still = rewriting_is_number(rewriting_find_path(walk, "args.noise"), 0);
     const struct mdf_node *variable = rewriting_find_path(walk, "metadata.variable");
-    size_t i;
 
-    for (i = 0; i < rewriting_n_entries(functions); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(functions); i++) {
         struct mdf_node_entry *entry = &functions->as.object.entries[i];
 
         if (mdf_ends_with(entry->key, "_random_draw")) {
@@ -151,10 +147,9 @@ static void correct_draws(const struct mechanism *mechanism, struct mdf_node *fu
 static void name_parts(const struct mechanism *mechanism, const char *collection, const char *walk, const char *const names[2])
 {
     struct mdf_node *own = rewriting_find(mechanism->node, collection);
-    size_t i, k;
 
-    for (i = 0; i < rewriting_n_entries(own); i++) {
-        for (k = 0; k < 2; k++) {
+    for (size_t i = 0; i < rewriting_n_entries(own); i++) {
+        for (size_t k = 0; k < 2; k++) {
             struct mdf_node *value = rewriting_find(&own->as.object.entries[i].value, "value");
             const char *part = rewriting_print(mechanism->rewriting, "%s[%zu]", walk, k), *at;
 
@@ -191,9 +186,8 @@ static void let_time_pass(const struct mechanism *mechanism, const char *walk, c
     const char *const values[2] = {rewriting_print(rewriting, "%.*s", (int)(strlen(value) - strlen(", previous_time")), value),
                                    "previous_time + time_step_size"};
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions"), pair = *rewriting_find(functions, walk);
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         struct mdf_node function = mechanism_expression(mechanism, &pair, values[i]), own = rewriting_make_object(&pair);
         struct mdf_node *argument = rewriting_find(rewriting_find(&pair, "args"), arguments[i]);
 
@@ -343,9 +337,8 @@ static void take_arrays(const struct mechanism *mechanism, struct mdf_node *func
     const char *value = rewriting_text(rewriting_find(function, "value"));
     struct mdf_node *metadata = rewriting_find(function, "metadata"), *parameters = rewriting_find(mechanism->node, "parameters"),
                     *arguments = value != NULL && metadata != NULL ? rewriting_object(rewriting, function, "args") : NULL;
-    size_t i;
 
-    for (i = 0; arguments != NULL && i < rewriting_n_entries(metadata); i++) {
+    for (size_t i = 0; arguments != NULL && i < rewriting_n_entries(metadata); i++) {
         const struct mdf_node_entry *entry = &metadata->as.object.entries[i];
 
         if (entry->value.kind == MDF_NODE_NUMBERS && rewriting_find(arguments, entry->key) == NULL &&
@@ -412,10 +405,9 @@ static void put_together(const struct mechanism *mechanism, struct mdf_node *fun
 void psyneulink_state_formulas(const struct mechanism *mechanism)
 {
     struct mdf_node *functions = rewriting_find(mechanism->node, "functions");
-    size_t i;
 
     sum_all_projections(mechanism);
-    for (i = 0; i < rewriting_n_entries(functions); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(functions); i++) {
         struct mdf_node *function = &functions->as.object.entries[i].value;
         const struct mdf_node *class = rewriting_find_path(function, "metadata.type");
 

@@ -151,9 +151,8 @@ static void yield_oldest(const struct mechanism *mechanism, const char *value)
 {
     struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports");
     const char *first = rewriting_print(mechanism->rewriting, "%s[0]", value);
-    size_t i;
 
-    for (i = 0; i < rewriting_n_entries(ports); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(ports); i++) {
         struct mdf_node *port = &ports->as.object.entries[i].value;
 
         if (rewriting_is(rewriting_find(port, "value"), value)) {
@@ -298,11 +297,10 @@ static void finish_walk(const struct mechanism *mechanism, const char *value)
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *threshold = rewriting_find_path(find_function(mechanism, value), "args.threshold"), *parameters, reset;
     bool goes_on = rewriting_is(rewriting_find_path(mechanism->node, "metadata.reset_stateful_function_when"), "Never");
-    size_t i;
 
     reset = rewriting_make_text(rewriting, mechanism->node, "environment_state_update");
     parameters = rewriting_find(mechanism->node, "parameters");
-    for (i = 0; i < rewriting_n_entries(parameters) && !goes_on; i++) {
+    for (size_t i = 0; i < rewriting_n_entries(parameters) && !goes_on; i++) {
         struct mdf_node *parameter = &parameters->as.object.entries[i].value;
 
         if (rewriting_find(parameter, "default_initial_value") != NULL) {
@@ -385,9 +383,8 @@ static const char *measure_runs(const struct mechanism *mechanism, const char *s
 {
     static const char *const of_pass[] = {"PASS", "CONSIDERATION_SET_EXECUTION", "TIME_STEP"};
     bool resets = strcmp(scale, "ENVIRONMENT_STATE_UPDATE") == 0 || strcmp(scale, "TRIAL") == 0;
-    size_t i;
 
-    for (i = 0; i < sizeof of_pass / sizeof *of_pass; i++) {
+    for (size_t i = 0; i < sizeof of_pass / sizeof *of_pass; i++) {
         if (strcmp(scale, of_pass[i]) == 0) {
             return measure_runs_in_pass(mechanism);
         }
@@ -406,14 +403,13 @@ static const char *measure_value(const struct mechanism *mechanism, const char *
         {"max_vs_next", "numpy.sort(numpy.ravel(value))[-1] - numpy.sort(numpy.ravel(value))[-2]"},
         {"max_vs_avg", "numpy.sort(numpy.ravel(value))[-1] - numpy.mean(numpy.sort(numpy.ravel(value))[:-1])"}};
     static const char *const of_one[] = {"max", "min", "sum", "mean", "median", "amax", "amin"};
-    size_t i;
 
-    for (i = 0; i < sizeof of_one / sizeof *of_one; i++) {
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
         if (strcmp(name, of_one[i]) == 0) {
             return rewriting_print(mechanism->rewriting, "numpy.%s(%s)", name, value);
         }
     }
-    for (i = 0; i < sizeof of_pickles / sizeof *of_pickles; i++) {
+    for (size_t i = 0; i < sizeof of_pickles / sizeof *of_pickles; i++) {
         if (holds_in_base64(name, of_pickles[i].metric)) {
             return rewriting_replace(mechanism->rewriting, of_pickles[i].expression, "value", value);
         }
@@ -430,11 +426,11 @@ static const char *measure_distance(const struct mechanism *mechanism, struct md
         {"euclidean", "numpy.sqrt(numpy.sum((value - value_before) * (value - value_before)))"}};
     struct rewriting *rewriting = mechanism->rewriting;
     struct mdf_node *outputs = rewriting_find(mechanism->node, "output_ports"), function = *measure, arguments, *initial;
-    size_t i;
 
     initial = rewriting_find_path(&outputs->as.object.entries[0].value, "metadata.variable");
     add_state(mechanism, "value_before", value, initial != NULL ? *initial : rewriting_make_real(mechanism->node, 0), false);
-    for (i = 0; i < sizeof distances / sizeof *distances && !is_true(rewriting_find_path(measure, "metadata.normalize")); i++) {
+    for (size_t i = 0; i < sizeof distances / sizeof *distances && !is_true(rewriting_find_path(measure, "metadata.normalize"));
+         i++) {
         if (rewriting_is(rewriting_find_path(measure, "metadata.metric"), distances[i].metric)) {
             return rewriting_replace(rewriting, distances[i].expression, "value", value);
         }
@@ -519,12 +515,11 @@ void psyneulink_complete_mechanism(const struct mechanism *mechanism)
 static bool mentions_part(const struct mechanism *mechanism, const char *expression)
 {
     static const char *const parts[] = {"input_ports", "functions", "parameters"};
-    size_t i, j;
 
-    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct mdf_node *own = rewriting_find(mechanism->node, parts[i]);
 
-        for (j = 0; j < rewriting_n_entries(own); j++) {
+        for (size_t j = 0; j < rewriting_n_entries(own); j++) {
             if (rewriting_mentions(mechanism->rewriting, expression, own->as.object.entries[j].key)) {
                 return true;
             }
@@ -595,9 +590,8 @@ static void shape_value(const struct mechanism *mechanism, struct mdf_node *port
 static void make_states_real(const struct mechanism *mechanism)
 {
     struct mdf_node *parameters = rewriting_find(mechanism->node, "parameters");
-    size_t i;
 
-    for (i = 0; *mechanism_class(mechanism) != '\0' && i < rewriting_n_entries(parameters); i++) {
+    for (size_t i = 0; *mechanism_class(mechanism) != '\0' && i < rewriting_n_entries(parameters); i++) {
         struct mdf_node *initial = rewriting_find(&parameters->as.object.entries[i].value, "default_initial_value");
 
         if (initial != NULL) {
@@ -609,10 +603,9 @@ static void make_states_real(const struct mechanism *mechanism)
 void psyneulink_give_defaults(const struct mechanism *mechanism)
 {
     struct mdf_node *ports = rewriting_find(mechanism->node, "output_ports");
-    size_t i;
 
     make_states_real(mechanism);
-    for (i = 0; i < rewriting_n_entries(ports); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(ports); i++) {
         struct mdf_node *port = &ports->as.object.entries[i].value, *value = rewriting_find_path(port, "metadata.default");
 
         value = value != NULL ? value : rewriting_find_path(port, "metadata.variable");

@@ -9,9 +9,9 @@
 static size_t count_edges(struct mdf_node *edges, const char *end, const char *node, const char *port_key, const char *port,
                           size_t *edge)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < rewriting_n_entries(edges); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(edges); i++) {
         struct mdf_node *own = &edges->as.object.entries[i].value;
 
         if (rewriting_is(rewriting_find(own, end), node) && (port == NULL || rewriting_is(rewriting_find(own, port_key), port))) {
@@ -59,9 +59,7 @@ static bool is_in_circle(struct rewriting *rewriting, struct mdf_node *graph, co
 /* Other words for a name in all values of a collection, and in the arguments of its functions. */
 static void replace_in(struct rewriting *rewriting, struct mdf_node *collection, const char *name, const char *words)
 {
-    size_t i, j;
-
-    for (i = 0; i < rewriting_n_entries(collection); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(collection); i++) {
         struct mdf_node *item = &collection->as.object.entries[i].value, *value = rewriting_find(item, "value"),
                         *arguments = rewriting_find(item, "args");
 
@@ -69,7 +67,7 @@ static void replace_in(struct rewriting *rewriting, struct mdf_node *collection,
             *value =
                 rewriting_make_text(rewriting, value, "%s", rewriting_replace(rewriting, value->as.string.bytes, name, words));
         }
-        for (j = 0; j < rewriting_n_entries(arguments); j++) {
+        for (size_t j = 0; j < rewriting_n_entries(arguments); j++) {
             struct mdf_node *argument = &arguments->as.object.entries[j].value;
 
             if (rewriting_text(argument) != NULL) {
@@ -107,9 +105,8 @@ static void add_outside(struct rewriting *rewriting, struct mdf_node *graph, con
 static void move_entries(struct rewriting *rewriting, struct mdf_node *from, struct mdf_node *to, const char *key)
 {
     struct mdf_node *source = rewriting_find(from, key), *target = source != NULL ? rewriting_object(rewriting, to, key) : NULL;
-    size_t i;
 
-    for (i = 0; target != NULL && i < rewriting_n_entries(source); i++) {
+    for (size_t i = 0; target != NULL && i < rewriting_n_entries(source); i++) {
         rewriting_put(rewriting, target, source->as.object.entries[i].key, source->as.object.entries[i].value);
     }
 }
@@ -214,12 +211,12 @@ static double number_at(const struct mdf_node *node, size_t index)
 
 static bool is_identity(const struct mdf_node *matrix)
 {
-    size_t n_rows, n_columns, i;
+    size_t n_rows, n_columns;
 
     if (!find_matrix(matrix, &n_rows, &n_columns) || n_rows != n_columns) {
         return false;
     }
-    for (i = 0; i < n_rows * n_columns; i++) {
+    for (size_t i = 0; i < n_rows * n_columns; i++) {
         if (number_at(matrix, i) != (i % (n_columns + 1) == 0 ? 1 : 0)) {
             return false;
         }
@@ -265,9 +262,8 @@ static void sum_edges(struct rewriting *rewriting, struct mdf_node *node, struct
 {
     const char *sum = "";
     struct mdf_node function;
-    size_t i;
 
-    for (i = 0; i < rewriting_n_entries(edges); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(edges); i++) {
         struct mdf_node *edge = &edges->as.object.entries[i].value;
         const char *own = rewriting_print(rewriting, "%s_from_%s", port, edges->as.object.entries[i].key), *term = own;
 
@@ -292,9 +288,9 @@ static void sum_edges(struct rewriting *rewriting, struct mdf_node *node, struct
 void psyneulink_apply_matrices(struct rewriting *rewriting, struct mdf_node *graph)
 {
     struct mdf_node *edges = rewriting_find(graph, "edges"), *nodes = rewriting_find(graph, "nodes");
-    size_t i, any;
+    size_t any;
 
-    for (i = 0; i < rewriting_n_entries(edges); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(edges); i++) {
         struct mdf_node *edge = &edges->as.object.entries[i].value, *ports;
         const char *id = rewriting_text(rewriting_find(edge, "receiver")),
                    *port = rewriting_text(rewriting_find(edge, "receiver_port"));
@@ -332,9 +328,7 @@ static const struct named_matrix {
 
 static const struct named_matrix *find_named_matrix(const char *name)
 {
-    size_t i;
-
-    for (i = 0; name != NULL && i < sizeof named_matrices / sizeof *named_matrices; i++) {
+    for (size_t i = 0; name != NULL && i < sizeof named_matrices / sizeof *named_matrices; i++) {
         if (strcmp(named_matrices[i].name, name) == 0) {
             return &named_matrices[i];
         }
@@ -389,7 +383,7 @@ static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, s
     const struct mdf_node *diagonal, *elsewhere;
     const struct named_matrix *named;
     double *elements;
-    size_t i, j, n_rows = 0, n_columns = 0;
+    size_t n_rows = 0, n_columns = 0;
     bool gives_both; /* where it has no matrix that somebody gave it: 5 and 0 if nothing else */
 
     given = given != NULL ? given : rewriting_find_path(mechanism->node, "metadata.matrix");
@@ -408,8 +402,8 @@ static bool make_recurrent_matrix(const struct mechanism *mechanism, size_t n, s
         return false;
     }
     *matrix = rewriting_make_matrix(mechanism->rewriting, mechanism->node, n, n, &elements);
-    for (i = 0; i < n && !mechanism->rewriting->failed; i++) {
-        for (j = 0; j < n; j++) {
+    for (size_t i = 0; i < n && !mechanism->rewriting->failed; i++) {
+        for (size_t j = 0; j < n; j++) {
             const struct mdf_node *part = i == j ? diagonal : elsewhere;
 
             elements[i * n + j] = part != NULL    ? part_at(part, i, j, n)
@@ -426,9 +420,9 @@ static const char *find_recurrent_port(const struct mechanism *mechanism, struct
 {
     struct mdf_node *ports = rewriting_find(mechanism->node, "input_ports");
     const char *own = rewriting_print(mechanism->rewriting, "%s_RECURRENT", mechanism->id);
-    size_t i, any;
+    size_t any;
 
-    for (i = 0; i < rewriting_n_entries(ports); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(ports); i++) {
         const char *port = ports->as.object.entries[i].key;
 
         if ((mdf_ends_with(port, "_recurrent_projection") || strcmp(port, own) == 0) &&
@@ -457,11 +451,10 @@ static struct mdf_node make_recurrent_edge(const struct mechanism *mechanism, co
     const struct {
         const char *key, *text;
     } ends[] = {{"sender", mechanism->id}, {"sender_port", output}, {"receiver", mechanism->id}, {"receiver_port", input}};
-    size_t i;
 
     rewriting_put(rewriting, &function, "function", rewriting_make_text(rewriting, mechanism->node, "onnx::MatMul"));
     edge = make_entry(mechanism, "metadata", make_entry(mechanism, "functions", make_entry(mechanism, "matrix", function)));
-    for (i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         rewriting_put(rewriting, &edge, ends[i].key, rewriting_make_text(rewriting, mechanism->node, "%s", ends[i].text));
     }
     return edge;

@@ -46,9 +46,7 @@ static bool is_collection(const char *key)
 
 static bool is_list_of_named(const struct mdf_node *source)
 {
-    size_t i;
-
-    for (i = 0; source->kind == MDF_NODE_LIST && i < source->as.list.n; i++) {
+    for (size_t i = 0; source->kind == MDF_NODE_LIST && i < source->as.list.n; i++) {
         if (rewriting_text(mdf_node_get(&source->as.list.items[i], "id")) == NULL) {
             return false;
         }
@@ -75,9 +73,8 @@ static bool make_room(struct rewriting *rewriting, struct mdf_node *object, size
 static struct mdf_node copy_named_list(struct rewriting *rewriting, const struct mdf_node *source)
 {
     struct mdf_node object = rewriting_make_object(source);
-    size_t i;
 
-    for (i = 0; i < source->as.list.n; i++) {
+    for (size_t i = 0; i < source->as.list.n; i++) {
         const struct mdf_node *item = &source->as.list.items[i];
 
         rewriting_put(rewriting, &object, rewriting_text(mdf_node_get(item, "id")), rewriting_copy(rewriting, item));
@@ -88,12 +85,11 @@ static struct mdf_node copy_named_list(struct rewriting *rewriting, const struct
 struct mdf_node rewriting_copy(struct rewriting *rewriting, const struct mdf_node *source)
 {
     struct mdf_node copy = *source;
-    size_t i;
 
     if (source->kind != MDF_NODE_OBJECT || !make_room(rewriting, &copy, source->as.object.n)) {
         return copy;
     }
-    for (i = 0; i < copy.as.object.n; i++) {
+    for (size_t i = 0; i < copy.as.object.n; i++) {
         struct mdf_node_entry *entry = &copy.as.object.entries[i];
 
         entry->value = is_collection(entry->key) && is_list_of_named(&entry->value) ? copy_named_list(rewriting, &entry->value)
@@ -224,9 +220,9 @@ bool rewriting_is_number(const struct mdf_node *node, double number)
 
 size_t rewriting_n_elements(const struct mdf_node *numbers)
 {
-    size_t n = 1, i;
+    size_t n = 1;
 
-    for (i = 0; numbers != NULL && numbers->kind == MDF_NODE_NUMBERS && i < numbers->as.numbers.rank; i++) {
+    for (size_t i = 0; numbers != NULL && numbers->kind == MDF_NODE_NUMBERS && i < numbers->as.numbers.rank; i++) {
         n *= (size_t)numbers->as.numbers.shape[i];
     }
     return n;
@@ -333,7 +329,6 @@ static bool find_sizes(const struct mdf_node *numbers, int64_t sizes[MOST_AXES],
 static bool write_reals(const struct mdf_node *numbers, const int64_t *sizes, size_t rank, double **elements)
 {
     struct mdf_node item;
-    size_t i;
 
     if (rank == 0) {
         return rewriting_number(numbers, (*elements)++);
@@ -341,7 +336,7 @@ static bool write_reals(const struct mdf_node *numbers, const int64_t *sizes, si
     if ((numbers->kind != MDF_NODE_LIST && numbers->kind != MDF_NODE_NUMBERS) || (int64_t)mdf_node_length(numbers) != sizes[0]) {
         return false;
     }
-    for (i = 0; i < (size_t)sizes[0]; i++) {
+    for (size_t i = 0; i < (size_t)sizes[0]; i++) {
         if (!mdf_node_item(numbers, i, &item) || !write_reals(&item, sizes + 1, rank - 1, elements)) {
             return false;
         }
@@ -353,7 +348,7 @@ struct mdf_node rewriting_make_reals(struct rewriting *rewriting, const struct m
 {
     struct mdf_node reals = make(numbers, MDF_NODE_NUMBERS);
     int64_t sizes[MOST_AXES], *shape;
-    size_t n = 1, rank, i;
+    size_t n = 1, rank;
     double *elements, *next;
 
     if (numbers->kind == MDF_NODE_INT) {
@@ -363,7 +358,7 @@ struct mdf_node rewriting_make_reals(struct rewriting *rewriting, const struct m
         !find_sizes(numbers, sizes, &rank)) {
         return *numbers;
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         n *= (size_t)sizes[i];
     }
     shape = mdf_arena_array(rewriting->arena, rank, sizeof *shape);

@@ -115,17 +115,16 @@ static void visit_parameters(struct setting *setting, const char *node, struct m
 {
     struct mdf_node *parameters = rewriting_find(owner, "parameters"), *ports = rewriting_find(owner, "input_ports"),
                     *outputs = rewriting_find(owner, "output_ports");
-    size_t i;
 
-    for (i = 0; i < rewriting_n_entries(parameters); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(parameters); i++) {
         struct mdf_node_entry *entry = &parameters->as.object.entries[i];
 
         visit_parameter(setting, node, entry->key, &entry->value);
     }
-    for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(ports); i++) {
+    for (size_t i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(ports); i++) {
         setting->is_input = setting->is_input || mdf_part_is_named(node, ports->as.object.entries[i].key, setting->name);
     }
-    for (i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(outputs); i++) {
+    for (size_t i = 0; node != NULL && setting->name != NULL && i < rewriting_n_entries(outputs); i++) {
         setting->is_output = setting->is_output || mdf_part_is_named(node, outputs->as.object.entries[i].key, setting->name);
     }
 }
@@ -134,17 +133,16 @@ static void visit_parameters(struct setting *setting, const char *node, struct m
 static void visit(struct setting *setting, struct mdf_node *tree)
 {
     struct mdf_node *nodes = rewriting_find(tree, "nodes");
-    size_t i;
 
     if (nodes != NULL) {
         visit_parameters(setting, NULL, tree);
     }
-    for (i = 0; i < rewriting_n_entries(nodes); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(nodes); i++) {
         setting->is_node =
             setting->is_node || (setting->name != NULL && strcmp(nodes->as.object.entries[i].key, setting->name) == 0);
         visit_parameters(setting, nodes->as.object.entries[i].key, &nodes->as.object.entries[i].value);
     }
-    for (i = 0; i < rewriting_n_entries(tree); i++) {
+    for (size_t i = 0; i < rewriting_n_entries(tree); i++) {
         if (strcmp(tree->as.object.entries[i].key, "metadata") != 0) {
             visit(setting, &tree->as.object.entries[i].value);
         }
@@ -199,10 +197,9 @@ mdf_status mdf_set_parameters(struct mdf_arena *arena, const struct mdf_document
 {
     mdf_error first = {0};
     struct rewriting rewriting = {arena, document, &first, false};
-    size_t i;
 
     *root = rewriting_copy(&rewriting, &document->root);
-    for (i = 0; i < rewriting_n_entries(values) && !rewriting.failed; i++) {
+    for (size_t i = 0; i < rewriting_n_entries(values) && !rewriting.failed; i++) {
         struct setting setting = {
             .rewriting = &rewriting, .name = values->as.object.entries[i].key, .value = &values->as.object.entries[i].value};
 

@@ -45,9 +45,8 @@ static const char *type_name(bson_type_t type)
         {BSON_TYPE_MAXKEY, "max key"},
         {BSON_TYPE_MINKEY, "min key"},
     };
-    size_t i;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (names[i].type == type) {
             return names[i].name;
         }

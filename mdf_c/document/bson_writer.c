@@ -27,9 +27,8 @@ static bool fail(const struct bson_writer *writer, mdf_status status, const char
 static void put_word(struct mdf_text *text, uint64_t word, size_t n_bytes)
 {
     char bytes[sizeof word];
-    size_t i;
 
-    for (i = 0; i < n_bytes; i++) {
+    for (size_t i = 0; i < n_bytes; i++) {
         bytes[i] = (char)(word >> 8 * i & 0xff);
     }
     mdf_text_append(text, bytes, n_bytes);
@@ -103,7 +102,7 @@ static size_t open_document(struct mdf_text *text)
 static bool close_document(const struct bson_writer *writer, size_t start)
 {
     struct mdf_text *text = writer->text;
-    size_t length, i;
+    size_t length;
 
     mdf_text_append(text, "", 1);
     if (text->failed) {
@@ -114,7 +113,7 @@ static bool close_document(const struct bson_writer *writer, size_t start)
     if (length > INT32_MAX) {
         return fail(writer, MDF_LIMIT, "BSON can not hold more than 2 GB");
     }
-    for (i = 0; i < sizeof(int32_t); i++) {
+    for (size_t i = 0; i < sizeof(int32_t); i++) {
         text->bytes[start + i] = (char)(length >> 8 * i & 0xff);
     }
     return true;

@@ -31,9 +31,7 @@ static const struct format formats[] = {
 
 static const struct format *find_format(const char *name, const char *file, mdf_error *error)
 {
-    size_t i;
-
-    for (i = 0; name != NULL && i < sizeof formats / sizeof *formats; i++) {
+    for (size_t i = 0; name != NULL && i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(formats[i].name, name) == 0) {
             return &formats[i];
         }
@@ -350,15 +348,13 @@ static const struct mdf_node *find_in_order(const struct mdf_node *node, const c
 
 const struct mdf_node *mdf_node_get(const struct mdf_node *node, const char *key)
 {
-    size_t i;
-
     if (node == NULL || node->kind != MDF_NODE_OBJECT) {
         return NULL;
     }
     if (node->as.object.order != NULL) {
         return find_in_order(node, key);
     }
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         if (mdf_text_is(node->as.object.entries[i].key, key)) {
             return &node->as.object.entries[i].value;
         }

@@ -81,10 +81,8 @@ static bool fits(const char *at, size_t width)
 
 static void begin_line(struct layout *layout)
 {
-    size_t i;
-
     mdf_text_append_string(layout->text, "\n");
-    for (i = 0; i < layout->depth * INDENTATION; i++) {
+    for (size_t i = 0; i < layout->depth * INDENTATION; i++) {
         mdf_text_append_string(layout->text, " ");
     }
 }

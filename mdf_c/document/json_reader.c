@@ -180,13 +180,11 @@ static bool scan_string(struct json_reader *reader, const unsigned char **closin
 
 static bool read_hex4(const unsigned char *at, const unsigned char *end, uint32_t *code)
 {
-    int i;
-
     *code = 0;
     if (end - at < 4) {
         return false;
     }
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         unsigned c = at[i], digit = mdf_is_digit((char)c)                    ? c - '0'
                                     : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
                                                                              : 16;

@@ -67,10 +67,8 @@ static void append_numbers(struct mdf_text *text, const struct mdf_node *node)
 
 static void append_escaped(struct mdf_text *text, const char *bytes, size_t length)
 {
-    size_t i;
-
     mdf_text_append_string(text, "\"");
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)bytes[i];
 
         if (c < 0x20) {
@@ -90,12 +88,11 @@ static cJSON *make_item(struct json_writer *writer, const struct mdf_node *node)
 static cJSON *make_list(struct json_writer *writer, const struct mdf_node *node)
 {
     cJSON *list = cJSON_CreateArray();
-    size_t i;
 
     if (list == NULL) {
         return out_of_memory(writer);
     }
-    for (i = 0; i < node->as.list.n; i++) {
+    for (size_t i = 0; i < node->as.list.n; i++) {
         cJSON *item = make_item(writer, &node->as.list.items[i]);
 
         if (item == NULL) {
@@ -110,12 +107,11 @@ static cJSON *make_list(struct json_writer *writer, const struct mdf_node *node)
 static cJSON *make_object(struct json_writer *writer, const struct mdf_node *node)
 {
     cJSON *object = cJSON_CreateObject();
-    size_t i;
 
     if (object == NULL) {
         return out_of_memory(writer);
     }
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         cJSON *item = make_item(writer, &node->as.object.entries[i].value);
 
         if (item != NULL && !cJSON_AddItemToObject(object, node->as.object.entries[i].key, item)) {

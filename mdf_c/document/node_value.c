@@ -27,8 +27,6 @@ static void note_packed(struct array_plan *plan, uint8_t dtype)
 /* Whether a node below `depth` axes of the array has the shape that the axes from there on say; notes its kinds. */
 static bool fits(struct array_plan *plan, const struct mdf_node *node, size_t depth)
 {
-    size_t i;
-
     if (node->kind == MDF_NODE_NUMBERS) {
         note_packed(plan, node->packed_dtype);
         return depth + node->as.numbers.rank == plan->rank &&
@@ -38,7 +36,7 @@ static bool fits(struct array_plan *plan, const struct mdf_node *node, size_t de
         if (depth >= plan->rank || (size_t)plan->shape[depth] != node->as.list.n) {
             return false;
         }
-        for (i = 0; i < node->as.list.n; i++) {
+        for (size_t i = 0; i < node->as.list.n; i++) {
             if (!fits(plan, &node->as.list.items[i], depth + 1)) {
                 return false;
             }
@@ -169,7 +167,6 @@ static bool list_to_value(struct mdf_memory *memory, struct mdf_value *value, co
 {
     int made = list_to_array(memory, value, list);
     struct mdf_value *items;
-    size_t i;
 
     if (made != 0) {
         return made > 0;
@@ -178,7 +175,7 @@ static bool list_to_value(struct mdf_memory *memory, struct mdf_value *value, co
     if (items == NULL) {
         return false;
     }
-    for (i = 0; i < list->as.list.n; i++) {
+    for (size_t i = 0; i < list->as.list.n; i++) {
         if (!convert(memory, &items[i], &list->as.list.items[i], borrow)) {
             return false;
         }
@@ -189,12 +186,11 @@ static bool list_to_value(struct mdf_memory *memory, struct mdf_value *value, co
 static bool object_to_value(struct mdf_memory *memory, struct mdf_value *value, const struct mdf_node *object, bool borrow)
 {
     struct mdf_value *pairs = mdf_value_make_dict(memory, value, object->as.object.n);
-    size_t i;
 
     if (pairs == NULL) {
         return false;
     }
-    for (i = 0; i < object->as.object.n; i++) {
+    for (size_t i = 0; i < object->as.object.n; i++) {
         const struct mdf_node_entry *entry = &object->as.object.entries[i];
 
         if (!mdf_value_make_string(memory, &pairs[2 * i], entry->key, strlen(entry->key)) ||

@@ -126,9 +126,9 @@ static struct mdf_node scalar_node(uint8_t dtype, const struct mdf_tree_scalar *
 /* Number of elements of packed numbers; they are all in memory, so it can not overflow. */
 static size_t count_elements(size_t rank, const int64_t *shape)
 {
-    size_t n = 1, i;
+    size_t n = 1;
 
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         n *= (size_t)shape[i];
     }
     return n;
@@ -171,14 +171,14 @@ static bool finish_pending(struct mdf_tree *tree, struct mdf_node *node)
 /* A list that was packed so far can not stay so: its items become nodes. */
 static bool unpack(struct mdf_tree *tree, struct mdf_tree_frame *frame)
 {
-    size_t i, n_each;
+    size_t n_each;
 
     frame->packed = false;
     if (frame->n_items == 0) {
         return true;
     }
     if (frame->rank == 0) {
-        for (i = 0; i < tree->n_scalars; i++) {
+        for (size_t i = 0; i < tree->n_scalars; i++) {
             struct mdf_tree_item item = {.value = scalar_node(frame->dtype, &tree->scalars[i])};
 
             if (!mdf_tree_push(tree, &item)) {
@@ -189,7 +189,7 @@ static bool unpack(struct mdf_tree *tree, struct mdf_tree_frame *frame)
         return true;
     }
     n_each = count_elements(frame->rank, frame->shape);
-    for (i = 0; i < frame->n_items; i++) {
+    for (size_t i = 0; i < frame->n_items; i++) {
         if (!finish_numbers(tree, &tree->items[frame->first_item + i].value,
                             tree->elements + frame->first_element + i * n_each)) {
             return false;
@@ -359,8 +359,6 @@ static int64_t *shape_of(struct mdf_tree *tree, const struct mdf_tree_frame *fra
 
 static bool close_packed(struct mdf_tree *tree, const struct mdf_tree_frame *frame, struct mdf_node *node)
 {
-    size_t i;
-
     node->kind = MDF_NODE_NUMBERS;
     node->packed_dtype = frame->dtype;
     node->as.numbers.rank = frame->rank + 1;
@@ -374,7 +372,7 @@ static bool close_packed(struct mdf_tree *tree, const struct mdf_tree_frame *fra
         if (!push_elements(tree, tree->n_scalars)) {
             return false;
         }
-        for (i = 0; i < tree->n_scalars; i++) {
+        for (size_t i = 0; i < tree->n_scalars; i++) {
             tree->elements[tree->n_elements + i] = tree->scalars[i].bits;
         }
         tree->n_elements += tree->n_scalars;
@@ -386,7 +384,6 @@ static bool close_packed(struct mdf_tree *tree, const struct mdf_tree_frame *fra
 static bool close_list(struct mdf_tree *tree, const struct mdf_tree_frame *frame, struct mdf_node *node)
 {
     const struct mdf_tree_item *items = frame->n_items > 0 ? tree->items + frame->first_item : NULL;
-    size_t i;
 
     node->kind = MDF_NODE_LIST;
     node->as.list.n = frame->n_items;
@@ -394,7 +391,7 @@ static bool close_list(struct mdf_tree *tree, const struct mdf_tree_frame *frame
     if (node->as.list.items == NULL) {
         return mdf_tree_out_of_memory(tree);
     }
-    for (i = 0; i < frame->n_items; i++) {
+    for (size_t i = 0; i < frame->n_items; i++) {
         node->as.list.items[i] = items[i].value;
     }
     return true;
@@ -428,16 +425,15 @@ static int compare_items(const void *a, const void *b)
 static void keep_last(struct mdf_tree *tree, struct mdf_tree_item **run, size_t n)
 {
     uint32_t place = run[0]->place;
-    size_t i;
 
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         if (!run[i - 1]->merged && !run[i]->merged) {
             warn_of_duplicate(tree, run[i - 1], run[i]);
         }
     }
     *run[0] = *run[n - 1];
     run[0]->place = place;
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         run[i]->key = NULL;
     }
 }
@@ -446,14 +442,14 @@ static void keep_last(struct mdf_tree *tree, struct mdf_tree_item **run, size_t 
  * begins with one pointer each. */
 static size_t sort_entries(struct mdf_tree *tree, struct mdf_tree_item *items, size_t n)
 {
-    size_t i, end, n_keys = 0;
+    size_t end, n_keys = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         items[i].place = (uint32_t)i;
         tree->sorted[i] = &items[i];
     }
     qsort(tree->sorted, n, sizeof *tree->sorted, compare_items);
-    for (i = 0; i < n; i = end) {
+    for (size_t i = 0; i < n; i = end) {
         for (end = i + 1; end < n && strcmp(tree->sorted[i]->key, tree->sorted[end]->key) == 0; end++) {
         }
         if (end > i + 1) {
@@ -466,7 +462,7 @@ static size_t sort_entries(struct mdf_tree *tree, struct mdf_tree_item *items, s
 
 static bool close_object(struct mdf_tree *tree, const struct mdf_tree_frame *frame, struct mdf_node *node)
 {
-    size_t n = tree->n_items - frame->first_item, n_keys, i, n_entries = 0;
+    size_t n = tree->n_items - frame->first_item, n_keys, n_entries = 0;
     struct mdf_tree_item *items = n > 0 ? tree->items + frame->first_item : NULL;
     struct mdf_node_entry *entries;
     uint32_t *order = NULL;
@@ -485,13 +481,13 @@ static bool close_object(struct mdf_tree *tree, const struct mdf_tree_frame *fra
     if (entries == NULL || (n_keys > FEW_ENTRIES && order == NULL)) {
         return mdf_tree_out_of_memory(tree);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (items[i].key != NULL) {
             items[i].place = (uint32_t)n_entries;
             entries[n_entries++] = (struct mdf_node_entry){items[i].key, items[i].line, items[i].column, items[i].value};
         }
     }
-    for (i = 0; order != NULL && i < n_keys; i++) {
+    for (size_t i = 0; order != NULL && i < n_keys; i++) {
         order[i] = tree->sorted[i]->place;
     }
     node->kind = MDF_NODE_OBJECT;
@@ -524,10 +520,10 @@ bool mdf_tree_close(struct mdf_tree *tree, struct mdf_node *node, bool finish)
 
 void mdf_tree_path(const struct mdf_tree *tree, char *text, size_t size)
 {
-    size_t i, length = 0;
+    size_t length = 0;
 
     text[0] = '\0';
-    for (i = 0; i < tree->depth && length < size; i++) {
+    for (size_t i = 0; i < tree->depth && length < size; i++) {
         const struct mdf_tree_frame *frame = &tree->frames[i];
         int added = 0;
 

@@ -176,7 +176,7 @@ static mdf_status put_all(struct sink *sink, const struct mdf_node *node)
 /* Number of scalars below a node. */
 static size_t n_scalars(const struct mdf_node *node)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (node->kind == MDF_NODE_NUMBERS) {
         return mdf_shape_n_elements(node->as.numbers.rank, node->as.numbers.shape, &n) ? n : 0;
@@ -184,7 +184,7 @@ static size_t n_scalars(const struct mdf_node *node)
     if (node->kind != MDF_NODE_LIST) {
         return 1;
     }
-    for (i = 0; i < node->as.list.n; i++) {
+    for (size_t i = 0; i < node->as.list.n; i++) {
         n += n_scalars(&node->as.list.items[i]);
     }
     return n;

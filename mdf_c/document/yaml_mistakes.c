@@ -291,13 +291,12 @@ bool mdf_yaml_fail(struct mdf_tree *tree, const yaml_parser_t *parser, const cha
     const char *words = parser->problem != NULL ? parser->problem : "the YAML text is malformed";
     const char *context = parser->context != NULL ? parser->context : "";
     const yaml_mark_t *mark = &parser->problem_mark;
-    size_t i;
 
     problem.line = line_of_number(&problem, mark->line + 1);
     problem.at = place_in(&problem.line, mark, problem.end);
     problem.above = line_above(&problem, &problem.line);
     problem.context = line_of_number(&problem, parser->context_mark.line + 1);
-    for (i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         if (fits(&mistakes[i], &problem, words, context)) {
             return fail_by(tree, &problem, &mistakes[i]);
         }
@@ -316,9 +315,9 @@ bool mdf_yaml_fail(struct mdf_tree *tree, const yaml_parser_t *parser, const cha
 static const char *find_open(const char *text, size_t length, char open, char close)
 {
     const char *at[16];
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if (text[i] == open && n < sizeof at / sizeof *at) {
             at[n++] = text + i;
         } else if (text[i] == close && n > 0) {
@@ -331,9 +330,8 @@ static const char *find_open(const char *text, size_t length, char open, char cl
 static bool closes_more(const char *text, size_t length)
 {
     int depth = 0;
-    size_t i;
 
-    for (i = 0; i < length && depth >= 0; i++) {
+    for (size_t i = 0; i < length && depth >= 0; i++) {
         depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
     }
     return depth < 0;

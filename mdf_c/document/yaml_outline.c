@@ -140,12 +140,11 @@ static inline const char *scan_item(const char *line, const char *end, size_t in
 {
     const char *after;
     bool is_real;
-    size_t i;
 
     if ((size_t)(end - line) < indent + 3) {
         return NULL;
     }
-    for (i = 0; i < indent; i++) {
+    for (size_t i = 0; i < indent; i++) {
         if (line[i] != ' ') {
             return NULL;
         }
@@ -234,7 +233,7 @@ bool mdf_yaml_outline_make(struct mdf_memory *memory, const char *bytes, size_t 
 {
     struct outliner outliner = {.memory = memory, .end = bytes + size_bytes, .outline = outline};
     const char *at = bytes;
-    size_t i, saved = 0;
+    size_t saved = 0;
 
     *outline = (struct mdf_yaml_outline){.n_runs = 0};
     mdf_text_init(&outline->text, memory);
@@ -242,13 +241,13 @@ bool mdf_yaml_outline_make(struct mdf_memory *memory, const char *bytes, size_t 
         return false;
     }
     find_runs(&outliner, bytes);
-    for (i = 0; i < outline->n_runs; i++) {
+    for (size_t i = 0; i < outline->n_runs; i++) {
         saved += (size_t)(outline->runs[i].end - outline->runs[i].begin);
     }
     if (outliner.failed || saved < LEAST_SAVED_BYTES || has_word(bytes, outliner.end)) {
         return false;
     }
-    for (i = 0; i < outline->n_runs; i++) {
+    for (size_t i = 0; i < outline->n_runs; i++) {
         mdf_text_append(&outline->text, at, (size_t)(outline->runs[i].begin - at));
         mdf_text_append_string(&outline->text, MDF_YAML_RUN_WORD);
         at = outline->runs[i].end;

@@ -74,9 +74,8 @@ static uint32_t column_of(const yaml_mark_t *mark)
 static bool fail_at_offset(struct yaml_reader *reader, size_t offset, const char *problem)
 {
     uint32_t line = 1, column = 1;
-    size_t i;
 
-    for (i = 0; i < offset && i < reader->size_bytes; i++) {
+    for (size_t i = 0; i < offset && i < reader->size_bytes; i++) {
         if (reader->bytes[i] == '\n') {
             line++;
             column = 1;
@@ -296,12 +295,11 @@ static bool type_of_tag(const yaml_char_t *tag, enum mdf_yaml_type *type)
         {"float", MDF_YAML_REAL}, {"timestamp", MDF_YAML_TIMESTAMP}, {"merge", MDF_YAML_MERGE}, {"value", MDF_YAML_VALUE},
     };
     const char *text = (const char *)tag;
-    size_t i;
 
     if (strncmp(text, TAG_PREFIX, sizeof TAG_PREFIX - 1) != 0) {
         return false;
     }
-    for (i = 0; i < sizeof tags / sizeof *tags; i++) {
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
         if (strcmp(text + sizeof TAG_PREFIX - 1, tags[i].tag) == 0) {
             *type = tags[i].type;
             return true;
@@ -450,13 +448,12 @@ static bool form_of_tag(struct yaml_reader *reader, const yaml_event_t *event, c
         {TAG_PREFIX "pairs", MDF_NODE_LIST, FORM_PAIRS},
     };
     enum mdf_yaml_type ignored;
-    size_t i;
 
     *form = FORM_PLAIN;
     if (tag == NULL || strcmp((const char *)tag, "!") == 0) {
         return true;
     }
-    for (i = 0; i < sizeof tags / sizeof *tags; i++) {
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
         if (strcmp((const char *)tag, tags[i].tag) == 0) {
             *form = tags[i].form;
             return tags[i].kind == kind ||
@@ -502,13 +499,11 @@ static bool on_start(struct yaml_reader *reader, const yaml_event_t *event, enum
 /* Appends the entries of an object that is merged. */
 static bool merge_object(struct mdf_tree *tree, const struct mdf_node *merged)
 {
-    size_t i;
-
     if (merged->kind != MDF_NODE_OBJECT) {
         return mdf_tree_fail(tree, MDF_SYNTAX, merged->line, merged->column, "'<<' merges an object or a list of objects, not %s",
                              mdf_node_describe(merged));
     }
-    for (i = 0; i < merged->as.object.n; i++) {
+    for (size_t i = 0; i < merged->as.object.n; i++) {
         const struct mdf_node_entry *entry = &merged->as.object.entries[i];
         struct mdf_tree_item item = {entry->key, entry->line, entry->column, 0, true, entry->value};
 
@@ -522,12 +517,10 @@ static bool merge_object(struct mdf_tree *tree, const struct mdf_node *merged)
 /* Of a list of objects the earlier ones win, so that they come last. */
 static bool merge_value(struct mdf_tree *tree, const struct mdf_node *value)
 {
-    size_t i;
-
     if (value->kind != MDF_NODE_LIST) {
         return merge_object(tree, value);
     }
-    for (i = value->as.list.n; i > 0; i--) {
+    for (size_t i = value->as.list.n; i > 0; i--) {
         if (!merge_object(tree, &value->as.list.items[i - 1])) {
             return false;
         }
@@ -566,12 +559,11 @@ static bool reshape(struct yaml_reader *reader, uint8_t form, struct mdf_node *n
 {
     struct mdf_tree *tree = reader->tree;
     struct mdf_node list = *node, pair;
-    size_t i;
 
     if (!mdf_tree_open(tree, form == FORM_ORDERED ? MDF_NODE_OBJECT : MDF_NODE_LIST, node->line, node->column)) {
         return false;
     }
-    for (i = 0; i < mdf_node_length(&list); i++) {
+    for (size_t i = 0; i < mdf_node_length(&list); i++) {
         const struct mdf_node *item = list.kind == MDF_NODE_LIST ? &list.as.list.items[i] : &list;
         const struct mdf_node_entry *entry;
 

@@ -176,12 +176,11 @@ static bool is_timestamp(struct scanner scanner)
 static bool is_word(const char *text, size_t length, const char *word)
 {
     bool upper = length > 1 && text[1] >= 'A' && text[1] <= 'Z';
-    size_t i;
 
     if (strlen(word) != length) {
         return false;
     }
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         char capital = (char)(word[i] - 'a' + 'A');
 
         if (i == 0 ? text[i] != capital && (upper || text[i] != word[i]) : text[i] != (upper ? capital : word[i])) {
@@ -200,9 +199,7 @@ enum { N_BOOLEANS = sizeof booleans / sizeof *booleans };
 
 static bool is_bool(const char *text, size_t length)
 {
-    size_t i;
-
-    for (i = 0; i < N_BOOLEANS; i++) {
+    for (size_t i = 0; i < N_BOOLEANS; i++) {
         if (is_word(text, length, booleans[i].word)) {
             return true;
         }
@@ -238,9 +235,9 @@ enum mdf_yaml_type mdf_yaml_resolve(const char *text, size_t length)
 /* Copies a text without its underscores, terminated; its length. */
 static size_t drop_underscores(const char *text, size_t length, char *copy)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if (text[i] != '_') {
             copy[n++] = text[i];
         }
@@ -390,10 +387,10 @@ static enum mdf_yaml_outcome make_real(struct mdf_node *node, char *text, size_t
 
 static enum mdf_yaml_outcome make_bool(struct mdf_node *node, const char *text, size_t length)
 {
-    size_t i, j;
+    size_t j;
 
     node->kind = MDF_NODE_BOOL;
-    for (i = 0; i < N_BOOLEANS; i++) {
+    for (size_t i = 0; i < N_BOOLEANS; i++) {
         for (j = 0; j < length && (text[j] | 0x20) == booleans[i].word[j]; j++) {
         }
         if (j == length && booleans[i].word[j] == '\0') {

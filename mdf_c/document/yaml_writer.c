@@ -42,9 +42,7 @@ static bool emit_plain(yaml_emitter_t *emitter, const char *text, size_t length)
 
 static bool has_break_or_control(const char *text, size_t length)
 {
-    size_t i;
-
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) {
             return true;
         }
@@ -196,14 +194,13 @@ static bool emit_object(yaml_emitter_t *emitter, const struct mdf_node *node)
 {
     bool is_row = goes_on_one_line(node);
     yaml_event_t event;
-    size_t i;
 
     if (!emit(emitter, &event,
               yaml_mapping_start_event_initialize(&event, NULL, NULL, 1,
                                                   is_row ? YAML_FLOW_MAPPING_STYLE : YAML_BLOCK_MAPPING_STYLE))) {
         return false;
     }
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
 
         if (!emit_string(emitter, entry->key, strlen(entry->key)) || !emit_node(emitter, &entry->value)) {

@@ -47,7 +47,6 @@ static void put_setting(struct mdf_text *attributes, const struct mdf_schema_att
                         const void *field)
 {
     struct mdf_text made, tensor;
-    size_t i;
 
     if (type == MDF_SETTING_INT) {
         if (attribute->has_default || *(const int64_t *)field != MDF_NOT_GIVEN) {
@@ -89,14 +88,14 @@ static void put_setting(struct mdf_text *attributes, const struct mdf_schema_att
     } else if (type == MDF_SETTING_FLOATS && ((const struct mdf_floats *)field)->items != NULL) {
         const struct mdf_floats *floats = field;
 
-        for (i = 0; i < floats->n; i++) {
+        for (size_t i = 0; i < floats->n; i++) {
             onnx_put_float(&made, ATTRIBUTE_FLOATS, (float)floats->items[i]);
         }
         onnx_put_integer(&made, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_FLOATS);
     } else if (type == MDF_SETTING_STRINGS && ((const struct mdf_strings *)field)->items != NULL) {
         const struct mdf_strings *strings = field;
 
-        for (i = 0; i < strings->n; i++) {
+        for (size_t i = 0; i < strings->n; i++) {
             onnx_put_string(&made, ATTRIBUTE_STRINGS, strings->items[i]);
         }
         onnx_put_integer(&made, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_STRINGS);
@@ -156,9 +155,8 @@ static bool check_reals(struct exporter *exporter, const struct mdf_code_call *c
 {
     const struct mdf_setting *setting, *fmod = find_setting(call, "fmod");
     bool is_wide = false;
-    size_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         is_wide = is_wide || inputs[i].dtype == MDF_DTYPE_FLOAT64;
     }
     if (fmod != NULL && fmod->type == MDF_SETTING_INT && *(const int64_t *)field_of(call, fmod) != 1 && call->n_inputs > 0 &&
@@ -245,9 +243,7 @@ static bool takes_arrays(const struct mdf_formal *formal)
 /* Whether the operator takes what may not be there, and nothing else where it wants that. */
 static bool check_optionals(struct exporter *exporter, const struct mdf_schema *schema, const struct symbol *inputs, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_input(schema, i);
 
         if (inputs[i].is_optional && (formal == NULL || formal->optional_types == 0)) {
@@ -279,15 +275,13 @@ static bool find_optional(struct exporter *exporter, const struct mdf_code_call 
 static bool find_optionals(struct exporter *exporter, const struct mdf_schema *schema, const struct mdf_code_call *call,
                            const struct symbol *inputs, struct symbol *outputs)
 {
-    size_t i, j;
-
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_output(schema, i);
 
         if (!takes_arrays(formal) && !find_optional(exporter, call, inputs, &outputs[i])) {
             return false;
         }
-        for (j = 0; j < call->n_inputs && formal != NULL && formal->optional_types != 0 && formal->variable >= 0; j++) {
+        for (size_t j = 0; j < call->n_inputs && formal != NULL && formal->optional_types != 0 && formal->variable >= 0; j++) {
             const struct mdf_formal *input = mdf_schema_actual_input(schema, j);
 
             outputs[i].is_optional = outputs[i].is_optional || (inputs[j].is_optional && input->variable == formal->variable);
@@ -301,12 +295,11 @@ static bool infer(struct exporter *exporter, const struct mdf_schema *schema, co
 {
     struct mdf_static_type *types = mdf_arena_array(&exporter->arena, call->n_inputs + call->n_outputs, sizeof *types);
     struct mdf_inference inference;
-    size_t i;
 
     if (types == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < call->n_inputs + call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_inputs + call->n_outputs; i++) {
         types[i] = i < call->n_inputs ? type_of(&inputs[i]) : mdf_static_unknown;
     }
     inference = (struct mdf_inference){.schema = schema,
@@ -320,7 +313,7 @@ static bool infer(struct exporter *exporter, const struct mdf_schema *schema, co
     if (!mdf_infer_outputs(&inference)) {
         return export_refuse(exporter, "onnx::%s: %s", schema->name, inference.message);
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         symbol_of_type(&types[call->n_inputs + i], &outputs[i]);
     }
     return find_optionals(exporter, schema, call, inputs, outputs);
@@ -330,7 +323,7 @@ static bool infer(struct exporter *exporter, const struct mdf_schema *schema, co
 static bool find_open_types(struct exporter *exporter, const struct mdf_code_call *call, const struct symbol *inputs,
                             struct symbol *outputs)
 {
-    size_t n = call->n_inputs + call->n_outputs + MDF_CALL_SCRATCH, n_open = 0, i;
+    size_t n = call->n_inputs + call->n_outputs + MDF_CALL_SCRATCH, n_open = 0;
     struct mdf_value *samples = mdf_arena_array(&exporter->arena, n, sizeof *samples);
     const struct mdf_value **given = mdf_arena_array(&exporter->arena, call->n_inputs, sizeof *given);
     struct mdf_value **results = mdf_arena_array(&exporter->arena, call->n_outputs, sizeof *results);
@@ -342,11 +335,11 @@ static bool find_open_types(struct exporter *exporter, const struct mdf_code_cal
     if (!done) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         n_open += outputs[i].kind == SYMBOL_TENSOR && outputs[i].dtype == MDF_DTYPE_NONE;
         results[i] = &samples[call->n_inputs + i];
     }
-    for (i = 0; n_open > 0 && done && i < call->n_inputs; i++) {
+    for (size_t i = 0; n_open > 0 && done && i < call->n_inputs; i++) {
         done = symbol_sample(exporter, &inputs[i], &samples[i]);
         given[i] = inputs[i].kind == SYMBOL_NOTHING ? NULL : &samples[i];
         has_shapes = has_shapes && (inputs[i].kind == SYMBOL_NOTHING || symbol_has_full_shape(&inputs[i]));
@@ -354,7 +347,7 @@ static bool find_open_types(struct exporter *exporter, const struct mdf_code_cal
     made.scratch = samples + call->n_inputs + call->n_outputs;
     exporter->context.error.code = MDF_OK;
     if (n_open > 0 && done && made.kernel(&made)) {
-        for (i = 0; i < call->n_outputs; i++) {
+        for (size_t i = 0; i < call->n_outputs; i++) {
             if (outputs[i].kind == SYMBOL_TENSOR && outputs[i].dtype == MDF_DTYPE_NONE && results[i]->kind == MDF_KIND_TENSOR) {
                 symbol_set_form(exporter, &outputs[i], results[i], has_shapes);
             } else if (outputs[i].dtype == MDF_DTYPE_NONE && results[i]->kind == MDF_KIND_LIST) { /* what an optional sequence holds */
@@ -363,7 +356,7 @@ static bool find_open_types(struct exporter *exporter, const struct mdf_code_cal
             }
         }
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_value_clear(exporter->memory, &samples[i]);
     }
     return done;
@@ -410,10 +403,9 @@ static bool convert_inputs(struct exporter *exporter, struct onnx_graph *graph, 
     struct mdf_call made = {.operator= call->operator, .settings = call->settings, .n_inputs = call->n_inputs,
                             .context = &exporter->context};
     bool done = samples != NULL && given != NULL;
-    size_t i;
 
     *is_weak = true;
-    for (i = 0; done && i < call->n_inputs; i++) {
+    for (size_t i = 0; done && i < call->n_inputs; i++) {
         done = symbol_sample(exporter, &inputs[i], &samples[i]);
         given[i] = inputs[i].kind == SYMBOL_NOTHING ? NULL : &samples[i];
         *is_weak = *is_weak && (given[i] == NULL || (inputs[i].kind == SYMBOL_TENSOR && inputs[i].strength != MDF_STRENGTH_TYPED));
@@ -425,11 +417,11 @@ static bool convert_inputs(struct exporter *exporter, struct onnx_graph *graph, 
         exporter->context.error.code = MDF_OK;
         done = mdf_coerce_inputs(&made, call->signature, given, effective, samples + call->n_inputs) ||
                export_refuse(exporter, "%s", exporter->context.error.message);
-        for (i = 0; done && i < call->n_inputs; i++) {
+        for (size_t i = 0; done && i < call->n_inputs; i++) {
             done = convert(exporter, graph, &inputs[i], given[i], effective[i], &taken[i]);
         }
     }
-    for (i = 0; samples != NULL && i < 2 * call->n_inputs; i++) {
+    for (size_t i = 0; samples != NULL && i < 2 * call->n_inputs; i++) {
         mdf_value_clear(exporter->memory, &samples[i]);
     }
     return samples == NULL || given == NULL ? export_out_of_memory(exporter) : done;
@@ -454,9 +446,8 @@ static bool inputs_as_attributes(struct exporter *exporter, const struct mdf_cod
                                  const struct symbol *inputs, struct mdf_text *attributes)
 {
     const struct mdf_schema *newest = mdf_schema_find("", schema->name, mdf_schema_newest_opset());
-    size_t i;
 
-    for (i = schema->max_inputs; i < call->n_inputs; i++) {
+    for (size_t i = schema->max_inputs; i < call->n_inputs; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_input(newest, i);
         const struct mdf_schema_attribute *attribute = formal != NULL ? mdf_schema_attribute(schema, formal->name) : NULL;
         struct symbol integers;
@@ -530,7 +521,7 @@ static bool write_node(struct exporter *exporter, struct onnx_graph *graph, cons
                        struct mdf_text *attributes)
 {
     const char **names = mdf_arena_array(&exporter->arena, call->n_inputs + call->n_outputs, sizeof *names);
-    size_t n_inputs = call->n_inputs, n_outputs = call->n_outputs, i;
+    size_t n_inputs = call->n_inputs, n_outputs = call->n_outputs;
 
     if (names == NULL) {
         return export_out_of_memory(exporter);
@@ -541,13 +532,13 @@ static bool write_node(struct exporter *exporter, struct onnx_graph *graph, cons
         }
         n_inputs = schema->max_inputs;
     }
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         names[i] = symbol_name(exporter, &inputs[i]);
         if (names[i] == NULL) {
             return false;
         }
     }
-    for (i = 0; i < n_outputs; i++) {
+    for (size_t i = 0; i < n_outputs; i++) {
         bool is_read = call->outputs[i] != MDF_NO_OPERAND;
         bool is_optional = i < schema->n_outputs && schema->outputs[i].option == MDF_FORMAL_OPTIONAL;
 
@@ -609,7 +600,6 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
     const struct mdf_schema *schema;
     struct mdf_text attributes;
     bool is_weak = false, done;
-    size_t i;
 
     if (taken == NULL) {
         return export_out_of_memory(exporter);
@@ -631,7 +621,7 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
                check_optionals(exporter, schema, taken, written.n_inputs) &&
                infer(exporter, schema, &written, taken, outputs) && find_open_types(exporter, call, taken, outputs);
     }
-    for (i = 0; done && i < call->n_outputs; i++) {
+    for (size_t i = 0; done && i < call->n_outputs; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_output(schema, i);
 
         if (outputs[i].is_optional && formal != NULL && formal->optional_types == 0) {
@@ -639,7 +629,7 @@ bool export_onnx_call(struct exporter *exporter, struct environment *environment
         }
     }
     done = done && write_node(exporter, environment->graph, schema, &written, taken, outputs, &attributes);
-    for (i = 0; done && is_weak && call->n_inputs > 0 && i < call->n_outputs; i++) {
+    for (size_t i = 0; done && is_weak && call->n_inputs > 0 && i < call->n_outputs; i++) {
         mdf_dtype dtype = outputs[i].dtype;
 
         if (dtype == exporter->program->real || dtype == MDF_DTYPE_INT64 || dtype == MDF_DTYPE_BOOL) {

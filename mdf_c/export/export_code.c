@@ -127,12 +127,11 @@ static bool run_call(struct exporter *exporter, struct environment *environment,
 {
     struct symbol *inputs = mdf_arena_array(&exporter->arena, call->n_inputs, sizeof *inputs);
     struct symbol *outputs = mdf_arena_array(&exporter->arena, call->n_outputs, sizeof *outputs);
-    size_t i;
 
     if (inputs == NULL || outputs == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] == MDF_NO_OPERAND) {
             inputs[i] = (struct symbol){.kind = SYMBOL_NOTHING};
         } else if (!get(exporter, environment, call->inputs[i], &inputs[i])) {
@@ -143,7 +142,7 @@ static bool run_call(struct exporter *exporter, struct environment *environment,
                                     : export_python_call(exporter, environment->graph, call, inputs, outputs))) {
         return false;
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != MDF_NO_OPERAND) {
             *slot_of(environment, call->outputs[i]) = outputs[i];
         }
@@ -293,9 +292,8 @@ static bool merge(struct exporter *exporter, struct onnx_graph *const *graphs, c
     const struct symbol *ways[] = {a, b};
     struct symbol arrays[2], cast;
     mdf_dtype dtype;
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (!export_as_array(exporter, graphs[i], ways[i], &arrays[i])) {
             return false;
         }
@@ -304,7 +302,7 @@ static bool merge(struct exporter *exporter, struct onnx_graph *const *graphs, c
     if (arrays[0].kind != SYMBOL_TENSOR || arrays[1].kind != SYMBOL_TENSOR || dtype == MDF_DTYPE_NONE) {
         return export_refuse(exporter, "the two ways of a choice have values of different kinds");
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (!export_cast(exporter, graphs[i], &arrays[i], dtype, &cast) ||
             !export_graph_output(exporter, graphs[i], &cast)) {
             return false;
@@ -332,7 +330,7 @@ static bool choose(struct exporter *exporter, struct environment *environment, c
     const char **outputs = mdf_arena_array(&exporter->arena, environment->code->n_slots, sizeof *outputs), *condition;
     struct symbol *ways[2], array, truth;
     struct mdf_text attributes, message;
-    size_t n = 0, i;
+    size_t n = 0;
     bool done;
 
     if (graphs[0] == NULL || graphs[1] == NULL || outputs == NULL) {
@@ -352,7 +350,7 @@ static bool choose(struct exporter *exporter, struct environment *environment, c
     if (condition == NULL || ways[1] == NULL) {
         return false;
     }
-    for (i = 0; i < environment->code->n_slots; i++) {
+    for (size_t i = 0; i < environment->code->n_slots; i++) {
         const struct symbol *a = &ways[0][i], *b = &ways[1][i];
 
         if (is_same(a, b)) {
@@ -379,7 +377,7 @@ static bool choose(struct exporter *exporter, struct environment *environment, c
     }
     mdf_text_init(&attributes, exporter->memory);
     mdf_text_init(&message, exporter->memory);
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         export_end_graph(exporter, graphs[i], &message);
         export_attribute_graph(&attributes, i == 0 ? "then_branch" : "else_branch", &message);
     }

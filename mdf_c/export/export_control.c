@@ -14,7 +14,6 @@ static struct onnx_graph *export_body(struct exporter *exporter, struct environm
     struct environment *inner = graph != NULL ? export_environment(exporter, code, outer, graph) : NULL;
     const struct mdf_origin *at = exporter->at;
     struct mdf_text message;
-    size_t i;
 
     if (inner == NULL) {
         return NULL;
@@ -23,7 +22,7 @@ static struct onnx_graph *export_body(struct exporter *exporter, struct environm
         export_refuse(exporter, "a graph within a node");
         return NULL;
     }
-    for (i = 0; i < code->n_formals; i++) {
+    for (size_t i = 0; i < code->n_formals; i++) {
         const char *name = export_name(exporter, "input");
         struct symbol *slot = &inner->slots[MDF_OPERAND_INDEX(code->formals[i])];
 
@@ -43,7 +42,7 @@ static struct onnx_graph *export_body(struct exporter *exporter, struct environm
         return NULL;
     }
     exporter->at = at;
-    for (i = 0; i < code->n_yields; i++) {
+    for (size_t i = 0; i < code->n_yields; i++) {
         struct symbol constant;
         const struct symbol *yield = export_operand(exporter, inner, code->yields[i], &constant);
 
@@ -60,9 +59,8 @@ static bool finish_body(struct exporter *exporter, struct onnx_graph *graph, str
 {
     struct mdf_text message;
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < n && done; i++) {
+    for (size_t i = 0; i < n && done; i++) {
         struct symbol cast = yields[i];
 
         done = (yields[i].kind != SYMBOL_TENSOR || wanted[i] == MDF_DTYPE_NONE ||
@@ -106,9 +104,8 @@ static bool has_axes(const struct mdf_code_call *call)
 static bool forget_sizes(struct exporter *exporter, struct symbol *symbol)
 {
     int64_t *shape = mdf_arena_array(&exporter->arena, symbol->rank, sizeof *shape);
-    size_t i;
 
-    for (i = 0; shape != NULL && i < symbol->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < symbol->rank; i++) {
         shape[i] = -1;
     }
     symbol->shape = shape;
@@ -119,9 +116,8 @@ static bool forget_sizes(struct exporter *exporter, struct symbol *symbol)
 static bool take_sizes(struct exporter *exporter, struct symbol *yield, const struct mdf_static_type *type)
 {
     int64_t *shape = mdf_arena_array(&exporter->arena, yield->rank, sizeof *shape);
-    size_t i;
 
-    for (i = 0; shape != NULL && i < yield->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < yield->rank; i++) {
         shape[i] = yield->shape[i] >= 0 ? yield->shape[i] : type->shape[i];
     }
     yield->shape = shape;
@@ -132,9 +128,7 @@ static bool take_sizes(struct exporter *exporter, struct symbol *yield, const st
  */
 static bool take_shapes(struct exporter *exporter, const struct mdf_code *code, struct symbol *yields)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_yields; i++) {
+    for (size_t i = 0; i < code->n_yields; i++) {
         const struct mdf_static_type *type = &code->yield_types[i];
 
         if (yields[i].kind != SYMBOL_TENSOR || !type->has_shape) {
@@ -156,10 +150,8 @@ static bool take_shapes(struct exporter *exporter, const struct mdf_code *code, 
 static bool settle_states(struct exporter *exporter, struct onnx_graph *graph, struct symbol *states, const struct symbol *yields,
                           size_t n, bool *is_settled)
 {
-    size_t i;
-
     *is_settled = true;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct symbol cast;
         mdf_dtype common;
 
@@ -243,13 +235,12 @@ static struct onnx_graph *export_loop_body(struct exporter *exporter, struct env
                                            const struct exported_loop *loop)
 {
     enum { MOST_ROUNDS = 6 };
-    size_t round, i;
 
-    for (round = 0; round < MOST_ROUNDS; round++) {
+    for (size_t round = 0; round < MOST_ROUNDS; round++) {
         struct onnx_graph *graph;
         bool is_settled = false;
 
-        for (i = 0; i < loop->code->n_formals; i++) {
+        for (size_t i = 0; i < loop->code->n_formals; i++) {
             if (!find_formal(exporter, loop, i)) {
                 return NULL;
             }
@@ -279,12 +270,10 @@ static bool yield_true(struct exporter *exporter, struct symbol *yield)
 /* The shapes of what the body yields: of a Loop, states may change theirs; what is stacked may not. */
 static bool find_yielded_shapes(struct exporter *exporter, const struct exported_loop *loop)
 {
-    size_t i;
-
     if (!take_shapes(exporter, loop->code, loop->yields)) {
         return false;
     }
-    for (i = 0; i < loop->n_before + loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_before + loop->n_states; i++) {
         struct symbol *yield = &loop->yields[i];
 
         if (loop->is_loop) {
@@ -330,7 +319,6 @@ static bool export_loop(struct exporter *exporter, struct environment *environme
     struct exported_loop loop;
     struct onnx_graph *graph;
     mdf_dtype *wanted;
-    size_t i;
 
     if (!begin_loop(exporter, environment, call, inputs, &loop)) {
         return false;
@@ -341,7 +329,7 @@ static bool export_loop(struct exporter *exporter, struct environment *environme
         return graph != NULL && export_out_of_memory(exporter);
     }
     graph->is_scan = true;
-    for (i = 0; i < loop.code->n_yields; i++) {
+    for (size_t i = 0; i < loop.code->n_yields; i++) {
         wanted[i] = wanted_type(&loop, i);
     }
     if ((loop.is_loop && inputs[LOOP_CONDITION].kind == SYMBOL_NOTHING && !yield_true(exporter, &loop.yields[0])) ||
@@ -349,7 +337,7 @@ static bool export_loop(struct exporter *exporter, struct environment *environme
         !finish_body(exporter, graph, loop.yields, loop.code->n_yields, wanted, "body", attributes)) {
         return false;
     }
-    for (i = 0; i < call->n_outputs && i + loop.n_before < loop.code->n_yields; i++) {
+    for (size_t i = 0; i < call->n_outputs && i + loop.n_before < loop.code->n_yields; i++) {
         find_loop_output(&loop, i, &outputs[i]);
     }
     return true;
@@ -362,9 +350,9 @@ static bool export_if(struct exporter *exporter, struct environment *environment
     struct symbol *yields[2];
     struct onnx_graph *graphs[2];
     mdf_dtype *wanted;
-    size_t n = call->n_outputs, i, j;
+    size_t n = call->n_outputs;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const struct mdf_code *code = environment->code->bodies[call->bodies[i]];
 
         yields[i] = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *yields[i]);
@@ -381,7 +369,7 @@ static bool export_if(struct exporter *exporter, struct environment *environment
     if (wanted == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (j = 0; j < n; j++) {
+    for (size_t j = 0; j < n; j++) {
         const struct symbol *a = &yields[0][j], *b = &yields[1][j];
 
         wanted[j] = a->dtype == b->dtype ? a->dtype : export_common_type(exporter, a, b);
@@ -397,7 +385,7 @@ static bool export_if(struct exporter *exporter, struct environment *environment
             forget_shape(&outputs[j]);
         }
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (!finish_body(exporter, graphs[i], yields[i], n, wanted, names[i], attributes)) {
             return false;
         }
@@ -408,9 +396,7 @@ static bool export_if(struct exporter *exporter, struct environment *environment
 /* Whether the inputs are sequences and arrays: what lists of Python are to the body is not what arrays are. */
 static bool are_mapped(const struct symbol *inputs, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (inputs[i].kind != SYMBOL_SEQUENCE && (i == 0 || inputs[i].kind != SYMBOL_TENSOR || inputs[i].stands_for_list)) {
             return false;
         }
@@ -427,26 +413,25 @@ static bool export_map(struct exporter *exporter, struct environment *environmen
                   *yields = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *yields);
     mdf_dtype *wanted = mdf_arena_array(&exporter->arena, code->n_yields, sizeof *wanted);
     struct onnx_graph *graph;
-    size_t i;
 
     if (formals == NULL || yields == NULL || wanted == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < code->n_formals && i < call->n_inputs; i++) {
+    for (size_t i = 0; i < code->n_formals && i < call->n_inputs; i++) {
         formals[i] = inputs[i];
         if (inputs[i].kind == SYMBOL_SEQUENCE) {
             formals[i].kind = SYMBOL_TENSOR;
             forget_shape(&formals[i]);
         }
     }
-    for (i = 0; i < code->n_yields; i++) {
+    for (size_t i = 0; i < code->n_yields; i++) {
         wanted[i] = MDF_DTYPE_NONE;
     }
     graph = export_body(exporter, environment, code, formals, yields);
     if (graph == NULL || !finish_body(exporter, graph, yields, code->n_yields, wanted, "body", attributes)) {
         return false;
     }
-    for (i = 0; i < call->n_outputs && i < code->n_yields; i++) {
+    for (size_t i = 0; i < call->n_outputs && i < code->n_yields; i++) {
         if (yields[i].kind != SYMBOL_TENSOR) {
             return export_refuse(exporter, "output %zu of the body is not an array", i + 1);
         }
@@ -480,9 +465,7 @@ static bool make_scalar(struct exporter *exporter, struct onnx_graph *graph, str
 static bool prepare_control(struct exporter *exporter, struct onnx_graph *graph, enum mdf_form form, struct symbol *inputs,
                             size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct symbol given = inputs[i];
         mdf_dtype dtype = form == MDF_FORM_LOOP && i == LOOP_TRIPS                                            ? MDF_DTYPE_INT64
                           : (form == MDF_FORM_LOOP && i == LOOP_CONDITION) || (form == MDF_FORM_IF && i == 0) ? MDF_DTYPE_BOOL

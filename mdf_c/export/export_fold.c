@@ -15,9 +15,8 @@ static bool is_same(const struct mdf_fold *onnx, const struct mdf_fold *fold)
 static const char *operator_of_fold(const struct exporter *exporter, const struct mdf_fold *fold)
 {
     const struct mdf_schema *schema;
-    size_t i;
 
-    for (i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
         const struct mdf_operator *row = export_row(exporter, schema);
 
         if (row != NULL && row->fold != NULL && is_same(row->fold, fold)) {

@@ -32,7 +32,6 @@ static mdf_dtype type_of_formal(const struct mdf_code_call *call, size_t input, 
 {
     static const mdf_dtype others[] = {MDF_DTYPE_FLOAT32, MDF_DTYPE_INT64, MDF_DTYPE_BOOL, MDF_DTYPE_INT32, MDF_DTYPE_UINT8};
     mdf_dtype_set allowed;
-    size_t i;
 
     if (call->operator->form == MDF_FORM_LOOP && input < 2) {
         return input == 0 ? MDF_DTYPE_INT64 : MDF_DTYPE_BOOL;
@@ -44,7 +43,7 @@ static mdf_dtype type_of_formal(const struct mdf_code_call *call, size_t input, 
         return real;
     }
     allowed = call->signature->inputs[input].tensors;
-    for (i = 0; (allowed & MDF_DTYPE_BIT(real)) == 0 && i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; (allowed & MDF_DTYPE_BIT(real)) == 0 && i < sizeof others / sizeof *others; i++) {
         if ((allowed & MDF_DTYPE_BIT(others[i])) != 0) {
             return others[i];
         }
@@ -66,14 +65,13 @@ static void note_type(const struct mdf_program *program, struct inputs *inputs, 
 static void note_uses(const struct mdf_program *program, struct inputs *inputs)
 {
     const struct mdf_code *code = program->code;
-    size_t i, j;
 
-    for (i = 0; i < code->n_calls; i++) {
-        for (j = 0; j < code->calls[i].n_inputs; j++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
+        for (size_t j = 0; j < code->calls[i].n_inputs; j++) {
             note_type(program, inputs, &code->calls[i], j);
         }
     }
-    for (i = code->n_instructions; i-- > 0;) { /* the first is found first */
+    for (size_t i = code->n_instructions; i-- > 0;) { /* the first is found first */
         const struct mdf_instruction *instruction = &code->instructions[i];
 
         if (mdf_hands_on(instruction) && MDF_OPERAND_KIND(instruction->b) == MDF_OPERAND_SLOT) {
@@ -89,7 +87,7 @@ static bool look_over(struct exporter *exporter, struct inputs *inputs)
 {
     const struct mdf_program *program = exporter->program;
     struct mdf_arena *arena = &exporter->arena;
-    size_t n_slots = program->code->n_slots, i, *n_same;
+    size_t n_slots = program->code->n_slots, *n_same;
 
     *inputs = (struct inputs){.types = mdf_arena_array(arena, n_slots, sizeof *inputs->types),
                               .copies = mdf_arena_array(arena, n_slots, sizeof *inputs->copies),
@@ -97,11 +95,11 @@ static bool look_over(struct exporter *exporter, struct inputs *inputs)
     if (inputs->types == NULL || inputs->copies == NULL || inputs->next_copy == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < n_slots; i++) {
+    for (size_t i = 0; i < n_slots; i++) {
         inputs->types[i] = MDF_DTYPE_NONE;
     }
     note_uses(program, inputs);
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         if (program->ports[i].is_fed) {
             continue;
         }
@@ -205,12 +203,11 @@ static bool add_input(struct exporter *exporter, struct inputs *inputs, size_t i
 bool export_inputs(struct exporter *exporter)
 {
     struct inputs inputs;
-    size_t i;
 
     if (!look_over(exporter, &inputs)) {
         return false;
     }
-    for (i = 0; i < exporter->program->n_ports; i++) {
+    for (size_t i = 0; i < exporter->program->n_ports; i++) {
         if (!exporter->program->ports[i].is_fed && !add_input(exporter, &inputs, i)) {
             return false;
         }

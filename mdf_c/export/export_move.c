@@ -13,7 +13,6 @@ static bool write_row(struct writing *writing, size_t n_data, struct symbol *row
     struct exporter *exporter = writing->exporter;
     const struct symbol **rows = mdf_arena_array(&exporter->arena, n_data + 1, sizeof *rows);
     struct symbol *flat = mdf_arena_array(&exporter->arena, n_data + 1, sizeof *flat), input, zero, like;
-    size_t i;
 
     if (rows == NULL || flat == NULL) {
         return export_out_of_memory(exporter);
@@ -24,7 +23,7 @@ static bool write_row(struct writing *writing, size_t n_data, struct symbol *row
     like = *writing->result;
     like.has_shape = false;
     like.rank = 0;
-    for (i = 0; i <= n_data; i++) {
+    for (size_t i = 0; i <= n_data; i++) {
         if (!writing_cast(writing, i == 0 ? &zero : &writing->inputs[i - 1], writing->result->dtype, &input) ||
             !export_reshape(exporter, writing->graph, &input, &all, 1, &like, &flat[i])) {
             return false;
@@ -40,12 +39,11 @@ static bool find_positions(struct writing *writing, const struct mdf_move *move,
     struct sampled_call sampled;
     bool done = writing_sample(writing, true, &sampled) &&
                 (mdf_move_positions(&sampled.call, move, places) || writing_refuse_as_kernel(writing));
-    size_t i;
 
     if (done && places->length > MOST_POSITIONS) {
         done = export_refuse(writing->exporter, "it moves more elements one by one than %d", MOST_POSITIONS);
     }
-    for (i = 0; done && i < places->length; i++) {
+    for (size_t i = 0; done && i < places->length; i++) {
         ((int64_t *)places->data)[i] += 1;
     }
     writing_release(writing, &sampled);

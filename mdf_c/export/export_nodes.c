@@ -64,13 +64,12 @@ static bool apply(struct reading *reading, const char *operator, struct mdf_text
     const struct mdf_schema *schema = mdf_schema_find("", operator, exporter->opset);
     const struct symbol *inputs[MOST_ARGUMENTS];
     struct symbol symbols[MOST_ARGUMENTS], like = *reading->writing->result;
-    size_t i;
 
     if (schema == NULL) {
         return writing_refuse(reading->writing);
     }
     like.dtype = MDF_DTYPE_NONE;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_formal *formal = mdf_schema_actual_input(schema, i);
 
         if (!bring(reading, &terms[i], formal, &symbols[i])) {
@@ -82,7 +81,8 @@ static bool apply(struct reading *reading, const char *operator, struct mdf_text
             like.dtype = symbols[i].dtype;
         }
     }
-    for (i = 0; like.dtype == MDF_DTYPE_NONE && i < MDF_DTYPE_COUNT; i++) { /* the one that there is: truths, sizes of axes */
+    for (size_t i = 0; like.dtype == MDF_DTYPE_NONE && i < MDF_DTYPE_COUNT;
+         i++) { /* the one that there is: truths, sizes of axes */
         like.dtype = schema->outputs[0].tensor_types == MDF_DTYPE_BIT(i) ? (mdf_dtype)i : MDF_DTYPE_NONE;
     }
     like.has_shape = like.has_shape && schema->outputs[0].tensor_types != MDF_DTYPE_BIT(MDF_DTYPE_INT64); /* of a shape */
@@ -225,7 +225,7 @@ static bool finish(struct reading *reading, const struct term *term)
 static bool write_all(struct writing *writing, const char *text)
 {
     const struct symbol *operands = writing->inputs;
-    size_t n = writing->n_inputs, i;
+    size_t n = writing->n_inputs;
     struct reading reading;
     struct term term;
 
@@ -240,7 +240,7 @@ static bool write_all(struct writing *writing, const char *text)
     }
     set_operand(&reading, 0, &operands[0]);
     term = reading.letters[0];
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         set_operand(&reading, 1, &operands[i]);
         if (!read_text(&reading, text, &term)) {
             return false;
@@ -254,12 +254,11 @@ static bool write_one(struct writing *writing, const char *text, size_t n)
 {
     struct reading reading;
     struct term term;
-    size_t i;
 
     if (!begin(&reading, writing, writing->inputs, n)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         set_operand(&reading, i, &writing->inputs[i]);
     }
     return read_text(&reading, text, &term) && finish(&reading, &term);
@@ -282,9 +281,8 @@ static unsigned kinds_of(mdf_dtype dtype)
 static const char *operator_of_element(const struct exporter *exporter, const struct mdf_element *element)
 {
     const struct mdf_schema *schema;
-    size_t i;
 
-    for (i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
+    for (size_t i = 0; (schema = mdf_schema_at(i)) != NULL; i++) {
         const struct mdf_operator *row = export_row(exporter, schema);
 
         if (row != NULL && row->element == element && row->settings == NULL) {
@@ -300,13 +298,12 @@ static bool write_operator(struct writing *writing, const char *operator, size_t
     struct term terms[MOST_ARGUMENTS], term;
     struct mdf_text attributes;
     struct reading reading;
-    size_t i;
     bool done;
 
     if (n > MOST_ARGUMENTS || !begin(&reading, writing, writing->inputs, n)) {
         return n <= MOST_ARGUMENTS ? false : writing_refuse(writing);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         terms[i] = (struct term){.kind = TERM_OPERAND, .symbol = writing->inputs[i]};
     }
     mdf_text_init(&attributes, writing->exporter->memory);
@@ -318,9 +315,9 @@ static bool write_operator(struct writing *writing, const char *operator, size_t
 bool writing_element(struct writing *writing, const struct mdf_element *element)
 {
     const char *text = mdf_element_nodes(element, kinds_of(writing->result->dtype)), *operator;
-    size_t n = element->n_operands, i;
+    size_t n = element->n_operands;
 
-    for (i = n; i < writing->n_inputs; i++) {
+    for (size_t i = n; i < writing->n_inputs; i++) {
         if (writing->inputs[i].kind != SYMBOL_NOTHING) {
             return writing_refuse(writing); /* an argument that makes it another function */
         }

@@ -15,9 +15,7 @@ enum { OPSET_OF_EXPRESSIONS = 18, OPSET_OF_IDENTITY_OF_SEQUENCES = 14, MOST_DOMA
 
 static void note_opsets(const struct mdf_code *code, int model_opset, int *opset, bool *has_calls)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_calls; i++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
         const struct mdf_operator *row = code->calls[i].operator;
         const struct mdf_schema *schema = row->since > 0 ? mdf_schema_find("", row->name, model_opset) : NULL;
 
@@ -26,7 +24,7 @@ static void note_opsets(const struct mdf_code *code, int model_opset, int *opset
             *opset = schema->since > *opset ? schema->since : *opset;
         }
     }
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         note_opsets(code->bodies[i], model_opset, opset, has_calls);
     }
 }
@@ -63,17 +61,16 @@ static void label_slot(struct exporter *exporter, mdf_operand operand, const cha
 static bool label_slots(struct exporter *exporter)
 {
     const struct mdf_program *program = exporter->program;
-    size_t i, j;
 
     exporter->labels = mdf_arena_array(&exporter->arena, program->code->n_slots, sizeof *exporter->labels);
-    for (i = 0; exporter->labels != NULL && i < program->n_nodes; i++) {
+    for (size_t i = 0; exporter->labels != NULL && i < program->n_nodes; i++) {
         const struct mdf_program_node *node = &program->nodes[i];
         const struct mdf_program_parts *parts = &node->parts[MDF_PART_PARAMETER];
 
-        for (j = node->first_port; j < node->first_port + node->n_ports; j++) {
+        for (size_t j = node->first_port; j < node->first_port + node->n_ports; j++) {
             label_slot(exporter, program->ports[j].slot, node->id, program->ports[j].id);
         }
-        for (j = 0; j < parts->n; j++) {
+        for (size_t j = 0; j < parts->n; j++) {
             if (parts->items[j].n_operands == 1) {
                 label_slot(exporter, parts->items[j].operands[0], node->id, parts->items[j].id);
             }
@@ -202,7 +199,6 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
                       struct symbol *symbol)
 {
     int64_t *shape;
-    size_t i;
 
     if (symbol->kind != SYMBOL_TENSOR) {
         return true;
@@ -227,7 +223,7 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
         return export_refuse(exporter, "type or number of axes of a result is not known: declare them");
     }
     shape = mdf_arena_array(&exporter->arena, value->rank, sizeof *shape);
-    for (i = 0; shape != NULL && i < value->rank; i++) {
+    for (size_t i = 0; shape != NULL && i < value->rank; i++) {
         shape[i] = -1;
     }
     symbol->has_shape = true;
@@ -240,9 +236,8 @@ static bool find_rank(struct exporter *exporter, const struct mdf_declaration *d
 static bool keep_result_names(struct exporter *exporter)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < exporter->program->n_results && done; i++) {
+    for (size_t i = 0; i < exporter->program->n_results && done; i++) {
         const char *name = exporter->program->results[i].name;
 
         if (name_table_find(&exporter->names, name) == NULL) {
@@ -301,12 +296,10 @@ static bool put_array(struct exporter *exporter, const char *wanted, const struc
 /* Whether the items of a list are one array for sure. */
 static bool is_array(const struct symbol *symbol)
 {
-    size_t i;
-
     if (symbol->kind != SYMBOL_LIST || symbol->constant != NULL) {
         return true;
     }
-    for (i = 0; i < symbol->n_items; i++) {
+    for (size_t i = 0; i < symbol->n_items; i++) {
         const struct symbol *item = &symbol->items[i], *first = &symbol->items[0];
 
         if (item->kind != first->kind || !is_array(item) ||
@@ -322,12 +315,11 @@ static bool put_output(struct exporter *exporter, const char *wanted, const stru
                        const struct mdf_declaration *declared, const struct mdf_value *value)
 {
     bool has_items = value != NULL && value->kind == MDF_KIND_LIST && value->length == symbol->n_items, done = true;
-    size_t i;
 
     if (is_array(symbol)) {
         return put_array(exporter, wanted, symbol, declared, value);
     }
-    for (i = 0; i < symbol->n_items && done; i++) {
+    for (size_t i = 0; i < symbol->n_items && done; i++) {
         const char *name = mdf_arena_printf(&exporter->arena, "%s.%zu", wanted, i);
 
         done = name != NULL ? put_output(exporter, name, &symbol->items[i], NULL, has_items ? &mdf_value_items(value)[i] : NULL)
@@ -363,10 +355,9 @@ static bool add_ports(struct exporter *exporter)
 {
     const struct mdf_program *program = exporter->program;
     bool done = true;
-    size_t i, j;
 
-    for (i = 0; i < program->n_nodes; i++) {
-        for (j = 0; j < program->nodes[i].n_outputs && exporter->runs[i] && done; j++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t j = 0; j < program->nodes[i].n_outputs && exporter->runs[i] && done; j++) {
             const struct mdf_program_output *output = &program->nodes[i].outputs[j];
             const char *name = mdf_arena_printf(&exporter->arena, "%s.%s", program->nodes[i].id, output->id);
 
@@ -383,10 +374,9 @@ static bool add_results(struct exporter *exporter)
 {
     const struct mdf_program *program = exporter->program;
     bool done = true;
-    size_t i;
 
     exporter->at = NULL;
-    for (i = 0; i < program->n_results && done; i++) {
+    for (size_t i = 0; i < program->n_results && done; i++) {
         const struct mdf_program_result *result = &program->results[i];
         const struct mdf_value *value = exporter->state != NULL ? mdf_state_result(exporter->state, i) : NULL;
         struct symbol constant;
@@ -434,10 +424,8 @@ static bool changes_shape(const struct symbol *first, const struct symbol *next,
 /* What a state is in the next evaluation. *is_settled: of the type that it is now. */
 static bool add_next_states(struct exporter *exporter, mdf_dtype *types, bool *is_settled)
 {
-    size_t i;
-
     *is_settled = true;
-    for (i = 0; i < exporter->n_states; i++) {
+    for (size_t i = 0; i < exporter->n_states; i++) {
         const struct exported_state *state = &exporter->states[i];
         const struct slot_label *label = &exporter->labels[state->slot];
         struct symbol next, now = {.kind = SYMBOL_TENSOR, .dtype = state->dtype}, cast;
@@ -504,7 +492,6 @@ static void put_opset(struct mdf_text *bytes, const char *domain, int64_t versio
 static void put_model(struct exporter *exporter, struct mdf_text *bytes)
 {
     struct mdf_text graph;
-    size_t i;
 
     mdf_text_init(&graph, exporter->memory);
     export_end_graph(exporter, exporter->main, &graph);
@@ -515,7 +502,7 @@ static void put_model(struct exporter *exporter, struct mdf_text *bytes)
     onnx_put_string(bytes, MODEL_PRODUCER_VERSION, MDF_VERSION);
     onnx_put_message(bytes, MODEL_GRAPH, &graph);
     put_opset(bytes, "", exporter->opset);
-    for (i = 0; i < exporter->n_domains; i++) {
+    for (size_t i = 0; i < exporter->n_domains; i++) {
         put_opset(bytes, exporter->domain_names[i], (int64_t)*name_table_find(&exporter->domains, exporter->domain_names[i]));
     }
     mdf_text_release(&graph);
@@ -536,14 +523,13 @@ static void begin(struct exporter *exporter, const struct mdf_model *model, cons
 static void end(struct exporter *exporter)
 {
     struct onnx_graph *graph;
-    size_t i;
 
     for (graph = exporter->graphs; graph != NULL; graph = graph->next) {
         mdf_text_release(&graph->nodes);
         mdf_text_release(&graph->inputs);
         mdf_text_release(&graph->outputs);
     }
-    for (i = 0; i < exporter->n_made; i++) {
+    for (size_t i = 0; i < exporter->n_made; i++) {
         mdf_value_clear(exporter->memory, exporter->made[i]);
     }
     mdf_memory_release(exporter->memory, exporter->made);
@@ -559,16 +545,15 @@ static bool make_ones(struct mdf_memory *memory, mdf_dtype dtype, size_t rank, c
     char *elements = mdf_value_make_tensor(memory, ones, dtype, rank, shape);
     struct mdf_value one = {0}, real = {0};
     bool done = elements != NULL;
-    size_t i;
 
     if (dtype == MDF_DTYPE_STRING) {
-        for (i = 0; done && i < ones->length; i++) {
+        for (size_t i = 0; done && i < ones->length; i++) {
             done = (((char **)elements)[i] = mdf_string_new(memory, "1", 1)) != NULL;
         }
         return done;
     }
     done = done && mdf_value_make_double(memory, &real, 1) && mdf_value_convert(memory, &one, &real, dtype);
-    for (i = 0; done && i < ones->length; i++) {
+    for (size_t i = 0; done && i < ones->length; i++) {
         memcpy(elements + i * mdf_dtype_size(dtype), one.data, mdf_dtype_size(dtype));
     }
     mdf_value_clear(memory, &one);
@@ -581,9 +566,8 @@ static bool give_ones(struct mdf_state *state, struct mdf_memory *memory)
 {
     const struct mdf_program *program = state->program;
     bool done = true;
-    size_t i, j;
 
-    for (i = 0; i < program->n_ports && done; i++) {
+    for (size_t i = 0; i < program->n_ports && done; i++) {
         const struct mdf_declaration *declaration = &program->ports[i].declaration;
         mdf_dtype dtype = declaration->type.dtype != MDF_DTYPE_NONE ? declaration->type.dtype : program->real;
         int64_t *shape = mdf_memory_allocate_zeroed(memory, declaration->rank + 1, sizeof *shape);
@@ -593,7 +577,7 @@ static bool give_ones(struct mdf_state *state, struct mdf_memory *memory)
             mdf_memory_release(memory, shape);
             continue;
         }
-        for (j = 0; shape != NULL && j < declaration->rank && declaration->has_shape; j++) {
+        for (size_t j = 0; shape != NULL && j < declaration->rank && declaration->has_shape; j++) {
             shape[j] = declaration->shape[j] < 0 ? 1 : declaration->shape[j];
         }
         done = shape != NULL && make_ones(memory, dtype, declaration->has_shape ? declaration->rank : 0, shape, &ones) &&
@@ -627,12 +611,11 @@ mdf_status mdf_export_onnx(const struct mdf_model *model, const struct mdf_progr
     bool is_settled = false, done = types != NULL;
     mdf_error own = {0};
     int opset = 0;
-    size_t tries, i;
 
-    for (i = 0; types != NULL && i <= program->code->n_slots; i++) {
+    for (size_t i = 0; types != NULL && i <= program->code->n_slots; i++) {
         types[i] = MDF_DTYPE_NONE;
     }
-    for (tries = 0; done && !is_settled && tries < MOST_TRIES; tries++) {
+    for (size_t tries = 0; done && !is_settled && tries < MOST_TRIES; tries++) {
         struct exporter exporter;
 
         begin(&exporter, model, program, memory, types, opset, &own);

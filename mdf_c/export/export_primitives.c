@@ -82,7 +82,6 @@ static bool stack(struct exporter *exporter, struct onnx_graph *graph, const str
     struct symbol *made = mdf_arena_array(&exporter->arena, 2 * n, sizeof *made), axis, like;
     int64_t *shape = mdf_arena_array(&exporter->arena, items[0].rank + 1, sizeof *shape);
     static const int64_t first = 0;
-    size_t i;
 
     if (rows == NULL || made == NULL || shape == NULL) {
         return export_out_of_memory(exporter);
@@ -90,7 +89,7 @@ static bool stack(struct exporter *exporter, struct onnx_graph *graph, const str
     if (!symbol_of_integers(exporter, &first, 1, &axis)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct symbol *inputs[] = {&made[i], &axis};
 
         if (!export_cast(exporter, graph, &items[i], dtype, &made[i]) ||
@@ -112,9 +111,7 @@ static bool stack(struct exporter *exporter, struct onnx_graph *graph, const str
 
 static bool have_one_shape(const struct symbol *items, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (items[i].kind != SYMBOL_TENSOR || !items[i].has_shape || items[i].rank != items[0].rank ||
             (items[0].rank > 0 && memcmp(items[i].shape, items[0].shape, items[0].rank * sizeof *items[0].shape) != 0)) {
             return false;
@@ -128,7 +125,6 @@ bool export_as_array(struct exporter *exporter, struct onnx_graph *graph, const 
     struct mdf_value *value;
     struct symbol *items;
     mdf_dtype common;
-    size_t i;
 
     *result = *symbol;
     result->stands_for_list = false;
@@ -146,7 +142,7 @@ bool export_as_array(struct exporter *exporter, struct onnx_graph *graph, const 
     if (items == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < symbol->n_items; i++) {
+    for (size_t i = 0; i < symbol->n_items; i++) {
         if (!export_as_array(exporter, graph, &symbol->items[i], &items[i])) {
             return false;
         }

@@ -13,7 +13,7 @@ enum { OPSET_OF_FORMS = 13 };
 bool writing_sample(struct writing *writing, bool with_shapes, struct sampled_call *sampled)
 {
     struct exporter *exporter = writing->exporter;
-    size_t n = writing->n_inputs, i;
+    size_t n = writing->n_inputs;
     const struct mdf_value **given = mdf_arena_array(&exporter->arena, n, sizeof *given);
     bool done = true;
 
@@ -26,7 +26,7 @@ bool writing_sample(struct writing *writing, bool with_shapes, struct sampled_ca
     sampled->call = (struct mdf_call){.kernel = writing->call->operator->kernel, .operator= writing->call->operator,
                                       .settings = writing->call->settings, .inputs = given, .n_inputs = n,
                                       .outputs = &sampled->output, .n_outputs = 1, .context = &exporter->context};
-    for (i = 0; done && i < n; i++) {
+    for (size_t i = 0; done && i < n; i++) {
         struct symbol input = writing->inputs[i];
 
         if (!with_shapes && input.constant == NULL) {
@@ -43,9 +43,7 @@ bool writing_sample(struct writing *writing, bool with_shapes, struct sampled_ca
 
 void writing_release(struct writing *writing, struct sampled_call *sampled)
 {
-    size_t i;
-
-    for (i = 0; i < sampled->n_samples; i++) {
+    for (size_t i = 0; i < sampled->n_samples; i++) {
         mdf_value_clear(writing->exporter->memory, &sampled->samples[i]);
     }
     mdf_value_clear(writing->exporter->memory, &sampled->result);
@@ -70,9 +68,7 @@ static bool run_kernel(struct writing *writing, bool with_shapes, struct mdf_val
 
 bool writing_have_full_shapes(const struct symbol *inputs, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (inputs[i].kind == SYMBOL_LIST ? !writing_have_full_shapes(inputs[i].items, inputs[i].n_items)
                                           : inputs[i].kind == SYMBOL_TENSOR && !symbol_has_full_shape(&inputs[i])) {
             return false;
@@ -265,7 +261,6 @@ static bool write_without_lists_as(struct writing *writing)
 {
     struct symbol *arrays = mdf_arena_array(&writing->exporter->arena, writing->n_inputs, sizeof *arrays);
     struct mdf_code_call call = *writing->call;
-    size_t i;
 
     if (arrays == NULL) {
         return export_out_of_memory(writing->exporter);
@@ -283,7 +278,7 @@ static bool write_without_lists_as(struct writing *writing)
             return export_out_of_memory(writing->exporter);
         }
         memcpy(items, writing->inputs[0].items, n_items * sizeof *items);
-        for (i = 0; i < n_behind; i++) {
+        for (size_t i = 0; i < n_behind; i++) {
             items[n_items + i] = i + 1 < writing->n_inputs ? writing->inputs[i + 1] : (struct symbol){.kind = SYMBOL_NOTHING};
         }
         call.operator= call.operator->of_items;
@@ -292,7 +287,7 @@ static bool write_without_lists_as(struct writing *writing)
         writing->n_inputs = n;
         return write_by_row(writing);
     }
-    for (i = 0; i < writing->n_inputs; i++) {
+    for (size_t i = 0; i < writing->n_inputs; i++) {
         if (writing->inputs[i].constant != NULL) {
             arrays[i] = writing->inputs[i]; /* axes, shapes */
         } else if (!export_as_array(writing->exporter, writing->graph, &writing->inputs[i], &arrays[i])) {
@@ -324,7 +319,6 @@ bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, con
 {
     struct writing writing = {exporter, graph, call, inputs, call->n_inputs, &outputs[0]};
     const struct mdf_operator *operator= call->operator;
-    size_t i;
 
     if (exporter->opset < OPSET_OF_FORMS && !writing_are_constants(inputs, call->n_inputs)) {
         return export_ask_opset(exporter, OPSET_OF_FORMS, "expressions");
@@ -344,7 +338,7 @@ bool export_python_call(struct exporter *exporter, struct onnx_graph *graph, con
     if (operator->form == MDF_FORM_LIST_ITEM && inputs[0].kind == SYMBOL_LIST) {
         return take_list_item(&writing);
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (inputs[i].kind == SYMBOL_UNKNOWN || inputs[i].kind == SYMBOL_SEQUENCE) {
             return inputs[i].kind == SYMBOL_UNKNOWN ? export_refuse(exporter, "a value is used before it is computed")
                                                     : writing_refuse(&writing);

@@ -82,9 +82,8 @@ static bool find_initial(struct exporter *exporter, const struct mdf_program_edg
     struct symbol constant;
     const struct symbol *found = NULL;
     bool done;
-    size_t i;
 
-    for (i = 0; i < sender->n_outputs && found == NULL; i++) {
+    for (size_t i = 0; i < sender->n_outputs && found == NULL; i++) {
         if (sender->outputs[i].operand == edge->source && sender->outputs[i].initial != MDF_NO_OPERAND) {
             found = export_operand(exporter, exporter->environment, sender->outputs[i].initial, &constant);
         }
@@ -136,9 +135,8 @@ static bool take_late(struct exporter *exporter, const struct mdf_program_edge *
 static bool spend_inputs(struct exporter *exporter, const struct mdf_program_node *node)
 {
     const struct mdf_program *program = exporter->program;
-    size_t i;
 
-    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; i < node->first_port + node->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
         exporter->at = &port->origin;
@@ -157,7 +155,6 @@ static bool take(struct exporter *exporter, size_t index)
     const struct mdf_program_node *node = &program->nodes[index];
     bool *has_value = mdf_arena_array(&exporter->arena, node->n_ports, sizeof *has_value);
     struct symbol value;
-    size_t i;
 
     if (has_value == NULL) {
         return export_out_of_memory(exporter);
@@ -165,7 +162,7 @@ static bool take(struct exporter *exporter, size_t index)
     if (exporter->has_run[index] && !spend_inputs(exporter, node)) {
         return false;
     }
-    for (i = 0; i < node->n_edges; i++) {
+    for (size_t i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
 
         if (!(exporter->has_run[edge->sender] ? carry(exporter, exporter->environment, edge, &value) &&
@@ -211,14 +208,12 @@ static bool run_taken(struct exporter *exporter, size_t index)
 /* Nodes that run in one set; all take what edges bring before one of them runs, or each when its turn comes. */
 static bool run_set(struct exporter *exporter, const size_t *nodes, size_t n, bool takes_first)
 {
-    size_t i;
-
-    for (i = 0; i < n && takes_first; i++) {
+    for (size_t i = 0; i < n && takes_first; i++) {
         if (!take(exporter, nodes[i])) {
             return false;
         }
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if ((!takes_first && !take(exporter, nodes[i])) || !run_taken(exporter, nodes[i])) {
             return false;
         }
@@ -251,13 +246,12 @@ static bool is_repeated(const struct mdf_schedule *schedule, size_t condition)
 static bool check_conditions(struct exporter *exporter)
 {
     const struct mdf_schedule *schedule = exporter->program->schedule;
-    size_t i, part;
 
-    for (i = 0; i < schedule->n_conditions; i++) {
+    for (size_t i = 0; i < schedule->n_conditions; i++) {
         if (is_repeated(schedule, i)) {
             continue;
         }
-        for (part = i + 1; part < schedule->conditions[i].end; part++) { /* the innermost that is not */
+        for (size_t part = i + 1; part < schedule->conditions[i].end; part++) { /* the innermost that is not */
             i = is_repeated(schedule, part) ? i : part;
         }
         exporter->at = &exporter->program->code->origins[schedule->conditions[i].origin];
@@ -271,10 +265,8 @@ static bool check_conditions(struct exporter *exporter)
 
 static bool takes_first(const struct mdf_program *program, size_t node)
 {
-    size_t i, j;
-
-    for (i = 0; i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
+        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             if (program->layers[i].nodes[j] == node) {
                 return program->layers[i].takes_first;
             }
@@ -311,7 +303,6 @@ static bool run_recorded(struct exporter *exporter)
 bool export_nodes(struct exporter *exporter)
 {
     const struct mdf_program *program = exporter->program;
-    size_t i;
 
     exporter->has_run = mdf_arena_array(&exporter->arena, program->n_nodes, sizeof *exporter->has_run);
     exporter->runs = mdf_arena_array(&exporter->arena, program->n_nodes, sizeof *exporter->runs);
@@ -322,7 +313,7 @@ bool export_nodes(struct exporter *exporter)
         return check_conditions(exporter) && run_recorded(exporter);
     }
     memset(exporter->runs, true, program->n_nodes * sizeof *exporter->runs);
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         if (!run_set(exporter, program->layers[i].nodes, program->layers[i].n_nodes, program->layers[i].takes_first)) {
             return false;
         }

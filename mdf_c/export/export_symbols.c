@@ -133,12 +133,11 @@ struct mdf_value *export_make(struct exporter *exporter)
 static bool symbol_of_list(struct exporter *exporter, const struct mdf_value *list, struct symbol *symbol)
 {
     struct symbol *items = mdf_arena_array(&exporter->arena, list->length, sizeof *items);
-    size_t i;
 
     if (items == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < list->length; i++) {
+    for (size_t i = 0; i < list->length; i++) {
         if (!symbol_of_value(exporter, &mdf_value_items(list)[i], &items[i])) {
             return false;
         }
@@ -207,9 +206,8 @@ bool symbol_of_zeros(struct exporter *exporter, const struct symbol *like, struc
 static const char *write_constant(struct exporter *exporter, const struct mdf_value *value)
 {
     struct mdf_text tensor;
-    size_t i;
 
-    for (i = 0; i < exporter->n_written; i++) {
+    for (size_t i = 0; i < exporter->n_written; i++) {
         if (exporter->written[i] == value) {
             return exporter->written_names[i];
         }
@@ -346,7 +344,7 @@ static bool sample_rows(struct exporter *exporter, const struct symbol *symbol, 
 {
     struct symbol row = *symbol;
     struct mdf_value *items;
-    size_t n, i;
+    size_t n;
     bool done;
 
     if (!symbol->has_shape || symbol->rank == 0) {
@@ -358,7 +356,7 @@ static bool sample_rows(struct exporter *exporter, const struct symbol *symbol, 
     n = symbol->shape[0] < 0 ? 1 : (size_t)symbol->shape[0];
     items = mdf_value_make_list(exporter->memory, sample, n);
     done = items != NULL || export_out_of_memory(exporter);
-    for (i = 0; done && i < n; i++) {
+    for (size_t i = 0; done && i < n; i++) {
         done = sample_tensor(exporter, &row, &items[i]);
     }
     return done;
@@ -367,7 +365,6 @@ static bool sample_rows(struct exporter *exporter, const struct symbol *symbol, 
 bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struct mdf_value *sample)
 {
     struct mdf_value *items;
-    size_t i;
 
     if (symbol->constant != NULL) {
         return mdf_value_share(exporter->memory, sample, symbol->constant) || export_out_of_memory(exporter);
@@ -391,7 +388,7 @@ bool symbol_sample(struct exporter *exporter, const struct symbol *symbol, struc
         if (items == NULL) {
             return export_out_of_memory(exporter);
         }
-        for (i = 0; i < symbol->n_items; i++) {
+        for (size_t i = 0; i < symbol->n_items; i++) {
             if (!symbol_sample(exporter, &symbol->items[i], &items[i])) {
                 return false;
             }
@@ -409,9 +406,8 @@ mdf_dtype export_common_type(struct exporter *exporter, const struct symbol *a, 
 mdf_dtype export_common_type_of_all(struct exporter *exporter, const struct symbol *symbols, size_t n)
 {
     struct symbol common = {0};
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (symbols[i].kind == SYMBOL_TENSOR && common.kind == SYMBOL_TENSOR) {
             common.dtype = export_common_type(exporter, &common, &symbols[i]);
             common.strength = symbols[i].strength > common.strength ? symbols[i].strength : common.strength;
@@ -427,7 +423,6 @@ void export_put_type(struct mdf_text *message, const struct symbol *symbol, bool
     enum { TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, TYPE_OPTIONAL = 9, TYPE_OF_ITEM = 1 };
     enum { TENSOR_TYPE = 1, TENSOR_SHAPE, SHAPE_AXIS = 1, AXIS_SIZE = 1 };
     struct mdf_text tensor, shape, axis, type;
-    size_t i;
 
     mdf_text_init(&tensor, message->memory);
     mdf_text_init(&shape, message->memory);
@@ -435,7 +430,7 @@ void export_put_type(struct mdf_text *message, const struct symbol *symbol, bool
     mdf_text_init(&type, message->memory);
     onnx_put_integer(&tensor, TENSOR_TYPE, mdf_dtype_to_onnx(symbol->dtype));
     if (symbol->kind == SYMBOL_TENSOR && symbol->has_shape && with_shape) {
-        for (i = 0; i < symbol->rank; i++) {
+        for (size_t i = 0; i < symbol->rank; i++) {
             if (symbol->shape[i] >= 0) {
                 onnx_put_integer(&axis, AXIS_SIZE, symbol->shape[i]);
             }
@@ -480,13 +475,12 @@ bool export_node(struct exporter *exporter, struct onnx_graph *graph, const char
 {
     struct mdf_text node;
     const char *name;
-    size_t i;
 
     mdf_text_init(&node, exporter->memory);
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         onnx_put_string(&node, NODE_INPUT, inputs[i]);
     }
-    for (i = 0; i < n_outputs; i++) {
+    for (size_t i = 0; i < n_outputs; i++) {
         onnx_put_string(&node, NODE_OUTPUT, outputs[i]);
     }
     onnx_put_string(&node, NODE_OPERATOR, operator);
@@ -513,12 +507,11 @@ bool export_op(struct exporter *exporter, struct onnx_graph *graph, const char *
                size_t n, struct mdf_text *attributes, const struct symbol *like, struct symbol *result)
 {
     const char **names = mdf_arena_array(&exporter->arena, n, sizeof *names), *output = export_name(exporter, operator);
-    size_t i;
 
     if (names == NULL || output == NULL) {
         return export_out_of_memory(exporter);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         names[i] = symbol_name(exporter, inputs[i]);
         if (names[i] == NULL) {
             return false;
@@ -552,11 +545,10 @@ void export_attribute_integer(struct mdf_text *attributes, const char *name, int
 void export_attribute_integers(struct mdf_text *attributes, const char *name, const int64_t *items, size_t n)
 {
     struct mdf_text attribute;
-    size_t i;
 
     mdf_text_init(&attribute, attributes->memory);
     onnx_put_string(&attribute, ATTRIBUTE_NAME, name);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         onnx_put_integer(&attribute, ATTRIBUTE_INTEGERS, items[i]);
     }
     onnx_put_integer(&attribute, ATTRIBUTE_TYPE, MDF_ATTRIBUTE_INTS);

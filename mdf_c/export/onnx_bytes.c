@@ -32,10 +32,9 @@ void onnx_put_float(struct mdf_text *message, unsigned field, float real)
 {
     uint32_t bits;
     char bytes[4];
-    int i;
 
     memcpy(&bits, &real, sizeof bits);
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         bytes[i] = (char)(bits >> (8 * i) & 0xff);
     }
     put_key(message, field, WIRE_32_BITS);
@@ -102,9 +101,8 @@ static void put_elements(struct mdf_text *message, const struct mdf_value *array
 void onnx_put_tensor(struct mdf_text *message, const char *name, const struct mdf_value *array)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
-    size_t i;
 
-    for (i = 0; i < array->rank; i++) {
+    for (size_t i = 0; i < array->rank; i++) {
         onnx_put_integer(message, TENSOR_DIMS, mdf_value_shape(array)[i]);
     }
     onnx_put_integer(message, TENSOR_TYPE, mdf_dtype_to_onnx(dtype));
@@ -112,7 +110,7 @@ void onnx_put_tensor(struct mdf_text *message, const char *name, const struct md
         onnx_put_string(message, TENSOR_NAME, name);
     }
     if (dtype == MDF_DTYPE_STRING) {
-        for (i = 0; i < array->length; i++) {
+        for (size_t i = 0; i < array->length; i++) {
             const char *string = ((const char *const *)array->data)[i];
 
             put_bytes(message, TENSOR_STRINGS, string != NULL ? string : "", mdf_string_length(string));

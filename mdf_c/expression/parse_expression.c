@@ -343,7 +343,6 @@ static struct mdf_expression *parse_atom(struct parser *parser)
                  {"False", MDF_EXPRESSION_FALSE},
                  {"None", MDF_EXPRESSION_NONE},
                  {"...", MDF_EXPRESSION_ELLIPSIS}};
-    size_t i;
 
     switch (parser->scanner.token.kind) {
     case MDF_TOKEN_INT:
@@ -358,7 +357,7 @@ static struct mdf_expression *parse_atom(struct parser *parser)
     case MDF_TOKEN_OPERATOR:
         break;
     }
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (at(parser, words[i].word)) {
             return parse_word(parser, words[i].kind);
         }
@@ -455,7 +454,6 @@ static bool at_end_of_index(const struct parser *parser)
 static struct mdf_expression *parse_slice(struct parser *parser, size_t offset, struct mdf_expression *start)
 {
     struct mdf_expression *node = make(parser, MDF_EXPRESSION_SLICE, offset);
-    size_t i;
 
     if (node == NULL) {
         return NULL;
@@ -467,12 +465,12 @@ static struct mdf_expression *parse_slice(struct parser *parser, size_t offset, 
     }
     node->as.list.n = 3;
     node->as.list.items[0] = start;
-    for (i = 1; i < 3 && skip(parser, ":"); i++) {
+    for (size_t i = 1; i < 3 && skip(parser, ":"); i++) {
         if (!at(parser, ":") && !at_end_of_index(parser)) {
             node->as.list.items[i] = parse_expression(parser);
         }
     }
-    for (i = 0; i < 3 && !parser->scanner.failed; i++) {
+    for (size_t i = 0; i < 3 && !parser->scanner.failed; i++) {
         if (node->as.list.items[i] != NULL) {
             mdf_expression_cover(&parser->scanner, node, node->as.list.items[i]);
         }
@@ -616,9 +614,8 @@ static const struct binary_operator *find_binary_operator(const struct parser *p
         {"|", "or_", 1}, {"^", "xor", 2}, {"&", "and_", 3},    {"<<", "lshift", 4},   {">>", "rshift", 4}, {"+", "add", 5},
         {"-", "sub", 5}, {"*", "mul", 6}, {"/", "truediv", 6}, {"//", "floordiv", 6}, {"%", "mod", 6},     {"@", "matmul", 6},
     };
-    size_t i;
 
-    for (i = 0; i < sizeof operators / sizeof *operators; i++) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (at(parser, operators[i].word)) {
             return &operators[i];
         }
@@ -650,9 +647,8 @@ static const char *parse_comparison_operator(struct parser *parser)
     static const struct {
         const char *word, *name;
     } operators[] = {{"<", "lt"}, {"<=", "le"}, {">", "gt"}, {">=", "ge"}, {"==", "eq"}, {"!=", "ne"}, {"in", "contains"}};
-    size_t i;
 
-    for (i = 0; i < sizeof operators / sizeof *operators; i++) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (skip(parser, operators[i].word)) {
             return operators[i].name;
         }

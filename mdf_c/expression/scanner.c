@@ -18,12 +18,12 @@ static bool continues_character(char c)
 /* Copies bytes of the text so that no character is cut and no control character gets into a message. */
 static void copy_excerpt(char *out, size_t size, const char *text, size_t length)
 {
-    size_t i, n = length < size - 1 ? length : size - 1;
+    size_t n = length < size - 1 ? length : size - 1;
 
     while (n > 0 && n < length && continues_character(text[n])) {
         n--;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         out[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
     }
     out[n] = '\0';
@@ -31,9 +31,9 @@ static void copy_excerpt(char *out, size_t size, const char *text, size_t length
 
 static size_t column_of(const char *text, size_t offset)
 {
-    size_t i, column = 1;
+    size_t column = 1;
 
-    for (i = 0; i < offset; i++) {
+    for (size_t i = 0; i < offset; i++) {
         column += !continues_character(text[i]);
     }
     return column;
@@ -62,12 +62,11 @@ static const char *cure_of(const struct mdf_scanner *scanner, size_t offset)
         {"\u2019", "; quotes are ' or \""},
     };
     const char *text = scanner->text + offset;
-    size_t i;
 
     if (offset > 0 && text[-1] == text[0] && (*text == '&' || *text == '|')) {
         return *text == '&' ? "; write 'and'" : "; write 'or'";
     }
-    for (i = 0; i < sizeof cures / sizeof *cures; i++) {
+    for (size_t i = 0; i < sizeof cures / sizeof *cures; i++) {
         if (strncmp(text, cures[i][0], strlen(cures[i][0])) == 0) {
             return cures[i][1];
         }
@@ -127,9 +126,8 @@ static bool is_unsupported(const struct mdf_scanner *scanner)
                                         "import",   "nonlocal", "pass",  "raise", "return", "try",     "while", "with",
                                         ":=",       "->",       "+=",    "-=",    "*=",     "/=",      "//=",   "%=",
                                         "@=",       "&=",       "|=",    "^=",    "<<=",    ">>=",     "**="};
-    size_t i;
 
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (mdf_scanner_at(scanner, words[i])) {
             return true;
         }
@@ -180,10 +178,10 @@ static size_t decode_character(const char *text, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char first = (unsigned char)text[0];
-    size_t i, length = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+    size_t length = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
 
     *code = length < 2 ? first : first & (0x7fU >> length);
-    for (i = 1; i < length; i++) {
+    for (size_t i = 1; i < length; i++) {
         if (!continues_character(text[i])) {
             return 0;
         }
@@ -205,9 +203,8 @@ static bool is_sign(uint32_t code)
                  {0xf7, 0xf7},     {0x2000, 0x203e}, {0x2041, 0x2053}, {0x2055, 0x2070}, {0x2074, 0x207e},  {0x2080, 0x208e},
                  {0x20a0, 0x20cf}, {0x2190, 0x2bff}, {0x2e00, 0x2e7f}, {0x3000, 0x3004}, {0x3008, 0x3020},  {0xe000, 0xf8ff},
                  {0xfeff, 0xfeff}, {0xff01, 0xff0f}, {0xff1a, 0xff20}, {0xfff0, 0xffff}, {0x1f000, 0x1faff}};
-    size_t i;
 
-    for (i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         if (code >= signs[i].first && code <= signs[i].last) {
             return true;
         }
@@ -362,11 +359,9 @@ static void read_bits(struct mdf_token *token, const struct digits *digits, unsi
 {
     uint64_t leading = 0;
     int dropped = 0;
-    size_t i;
-    unsigned bit;
 
-    for (i = 0; i < digits->n; i++) {
-        for (bit = bits; bit-- > 0;) {
+    for (size_t i = 0; i < digits->n; i++) {
+        for (unsigned bit = bits; bit-- > 0;) {
             unsigned value = digit_of(digits->bytes[i]) >> bit & 1;
 
             if (leading >> 63 == 0) {
@@ -388,9 +383,8 @@ static void read_bits(struct mdf_token *token, const struct digits *digits, unsi
 static void read_decimal(struct mdf_token *token, const struct digits *digits)
 {
     uint64_t value = 0;
-    size_t i;
 
-    for (i = 0; i < digits->n; i++) {
+    for (size_t i = 0; i < digits->n; i++) {
         unsigned digit = digit_of(digits->bytes[i]);
 
         if (value > ((uint64_t)INT64_MAX - digit) / 10) {
@@ -502,9 +496,8 @@ static void take_hexadecimal(struct mdf_scanner *scanner, struct literal *litera
 {
     size_t start = scanner->position - 2;
     uint32_t code = 0;
-    unsigned i;
 
-    for (i = 0; i < n; i++, scanner->position++) {
+    for (unsigned i = 0; i < n; i++, scanner->position++) {
         char c = scanner->text[scanner->position];
 
         if (!is_digit(c, 16)) {
@@ -523,10 +516,9 @@ static void take_hexadecimal(struct mdf_scanner *scanner, struct literal *litera
 static void take_octal(struct mdf_scanner *scanner, struct literal *literal)
 {
     uint32_t code = 0;
-    int i;
 
     scanner->position--;
-    for (i = 0; i < 3 && is_digit(scanner->text[scanner->position], 8); i++) {
+    for (int i = 0; i < 3 && is_digit(scanner->text[scanner->position], 8); i++) {
         code = code * 8 + digit_of(scanner->text[scanner->position++]);
     }
     put_character(literal, code);
@@ -628,9 +620,8 @@ static bool is_keyword(const char *name, size_t length)
         "False",  "None",     "True", "and",    "as",      "assert", "async",  "await",  "break", "class",  "continue", "def",
         "del",    "elif",     "else", "except", "finally", "for",    "from",   "global", "if",    "import", "in",       "is",
         "lambda", "nonlocal", "not",  "or",     "pass",    "raise",  "return", "try",    "while", "with",   "yield"};
-    size_t i;
 
-    for (i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
         if (strlen(keywords[i]) == length && memcmp(keywords[i], name, length) == 0) {
             return true;
         }
@@ -694,9 +685,8 @@ static void scan_operator(struct mdf_scanner *scanner)
         "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "@=", "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",
         "^",   "~",   "<",   ">",   "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";",  "="};
     const char *c = scanner->text + scanner->position;
-    size_t i;
 
-    for (i = 0; i < sizeof operators / sizeof *operators; i++) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         size_t length = strlen(operators[i]);
 
         if (strncmp(c, operators[i], length) == 0) {

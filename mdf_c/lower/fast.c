@@ -33,9 +33,9 @@ static void drop(struct mdf_fast *fast)
 static bool is_long_function(const struct mdf_lowered_nest *nest)
 {
     bool is_function = mdf_nest_count(nest, 0, nest->n_axes) >= MDF_LOWER_LONG;
-    size_t n = 0, n_called = 0, i;
+    size_t n = 0, n_called = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         n += step->kind == MDF_NEST_ELEMENT || step->kind == MDF_NEST_FOLD;
@@ -76,16 +76,15 @@ static bool has_long_arrays(const struct mdf_lowered *lowered, const struct mdf_
 {
     struct arrays arrays = {.lowered = lowered};
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops && !arrays.is_there; i++) {
+    for (size_t i = 0; i < region->n_ops && !arrays.is_there; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code != MDF_LOWERED_LOOP && op->code != MDF_LOWERED_IF) {
             mdf_lowered_visit_reads(op, look_for_long, &arrays);
             mdf_lowered_visit_results(op, look_for_long_result, &arrays);
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             arrays.is_there = arrays.is_there || has_long_arrays(lowered, inner);
         }
     }
@@ -103,9 +102,8 @@ static void look_for_none(void *context, mdf_lowered_id id)
 static bool makes_none(const struct mdf_lowered *lowered)
 {
     struct arrays arrays = {.lowered = lowered};
-    size_t i;
 
-    for (i = 0; i < lowered->region.n_ops && !arrays.is_there; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops && !arrays.is_there; i++) {
         if (lowered->region.ops[i].code == MDF_LOWERED_CALL) {
             mdf_lowered_visit_results(&lowered->region.ops[i], look_for_none, &arrays);
         }
@@ -117,9 +115,8 @@ static bool makes_none(const struct mdf_lowered *lowered)
 static bool is_worth_it(const struct mdf_lowered *lowered)
 {
     bool saves_time = lowered->region.n_ops == 0 || makes_none(lowered);
-    size_t i;
 
-    for (i = 0; i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
         saves_time = saves_time || !is_as_good_as_a_kernel(&lowered->region.ops[i]);
     }
     return saves_time && !has_long_arrays(lowered, &lowered->region);

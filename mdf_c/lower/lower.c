@@ -143,9 +143,8 @@ static bool run_declaration(struct lowering *lowering, struct scope *scope, cons
 static const struct mdf_lowering_room *find_room(const struct lowering *lowering, const struct scope *scope, uint32_t body)
 {
     const struct mdf_lowering_request *request = lowering->request;
-    size_t i;
 
-    for (i = 1; scope->room != NULL && i < request->n_rooms; i++) {
+    for (size_t i = 1; scope->room != NULL && i < request->n_rooms; i++) {
         if (request->rooms[i].outer == scope->room && request->rooms[i].body == body) {
             return &request->rooms[i];
         }
@@ -286,9 +285,9 @@ static struct mdf_lowered_output list_output(struct lowering *lowering, struct m
 /* How many outputs there are: a list has one for each item, a value of either type one more. */
 static size_t count_outputs(const struct lowering *lowering, const struct scope *scope)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < scope->capacity; i++) {
+    for (size_t i = 0; i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
 
         if (binding->operand != MDF_NO_OPERAND) {
@@ -307,9 +306,8 @@ static bool add_list_items(struct lowering *lowering, struct mdf_value *slot, md
 {
     struct mdf_lowered *lowered = lowering->lowered;
     const struct fact *list = &lowering->facts[id];
-    size_t i;
 
-    for (i = 0; i < list->n_items; i++) {
+    for (size_t i = 0; i < list->n_items; i++) {
         if (lowering->facts[list->items[i]].items != NULL ||
             lowering_example(lowering, list->items[i])->kind != MDF_KIND_TENSOR ||
             lowering_example(lowering, list->items[i])->dtype == MDF_DTYPE_STRING) {
@@ -327,14 +325,12 @@ static bool add_list_items(struct lowering *lowering, struct mdf_value *slot, md
 /* Where the first instruction that writes a slot comes from; NULL: there is none. */
 static const struct mdf_origin *find_writer(const struct mdf_code *code, mdf_operand slot)
 {
-    size_t i, j;
-
-    for (i = 0; i < code->n_instructions; i++) {
+    for (size_t i = 0; i < code->n_instructions; i++) {
         const struct mdf_instruction *instruction = &code->instructions[i];
         const struct mdf_code_call *call = &code->calls[instruction->target];
         bool writes = instruction->opcode != MDF_OPCODE_CALL && instruction->a == slot;
 
-        for (j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_outputs && !writes; j++) {
+        for (size_t j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_outputs && !writes; j++) {
             writes = call->outputs[j] == slot;
         }
         if (writes) {
@@ -371,7 +367,6 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
     const struct mdf_lowered_region *region = &lowering->lowered->region;
     const struct mdf_value *form;
     bool goes;
-    size_t i, j;
 
     if (request->may_go == NULL || !request->may_go[MDF_OPERAND_INDEX(binding->operand)]) {
         return false;
@@ -381,13 +376,13 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
     if (!goes && (form->kind != MDF_KIND_TENSOR || form->length * mdf_dtype_size((mdf_dtype)form->dtype) < SMALLEST_TO_GO)) {
         return false;
     }
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
 
         if (mdf_lowered_reads(&region->ops[i], binding->id) && !only_moves(lowering, &region->ops[i])) {
             return false;
         }
-        for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
+        for (size_t j = 0; loop != NULL && j < loop->n_stacks; j++) {
             goes = goes || loop->stacks[j].stack == binding->id;
         }
     }
@@ -398,9 +393,8 @@ static bool may_go(const struct lowering *lowering, const struct mdf_lowering_re
 static const bool *find_kept(struct lowering *lowering, const struct mdf_lowering_request *request, const struct scope *scope)
 {
     bool *is_kept = mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *is_kept);
-    size_t i;
 
-    for (i = 0; is_kept != NULL && i < scope->capacity; i++) {
+    for (size_t i = 0; is_kept != NULL && i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
 
         if (binding->operand != MDF_NO_OPERAND && binding->id != MDF_LOWERED_NONE && binding->is_written &&
@@ -555,9 +549,8 @@ static bool add_output(struct lowering *lowering, const struct mdf_lowering_requ
 static void note_given(struct lowering *lowering)
 {
     struct mdf_lowered *lowered = lowering->lowered;
-    size_t i;
 
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         struct mdf_lowered_output *output = &lowered->outputs[i];
         uint8_t place = lowered->values[output->id].place;
 
@@ -571,7 +564,6 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
 {
     struct mdf_lowered *lowered = lowering->lowered;
     const bool *is_kept = find_kept(lowering, request, scope);
-    size_t i;
 
     lowered->outputs = mdf_arena_array(&lowered->arena, count_outputs(lowering, scope), sizeof *lowered->outputs);
     if (lowered->outputs == NULL || is_kept == NULL) {
@@ -580,7 +572,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
     if (request->may_go != NULL) {
         memset(request->is_gone, 0, mdf_frame_code(request->frame)->n_slots * sizeof *request->is_gone);
     }
-    for (i = 0; i < scope->capacity; i++) {
+    for (size_t i = 0; i < scope->capacity; i++) {
         const struct binding *binding = &scope->bindings[i];
         bool is_output = binding->operand != MDF_NO_OPERAND && binding->is_written && is_observed(request, binding) &&
                          (!request->leaves_out || is_of_numbers(lowering, request, binding->id));
@@ -596,9 +588,7 @@ static bool note_outputs(struct lowering *lowering, const struct mdf_lowering_re
 /* Constants have got a firmer type than they have (lowering_begin): nothing hangs on that where all reals are float64. */
 static bool may_begin_typed(struct lowering *lowering)
 {
-    size_t i;
-
-    for (i = 0; lowering->begins_typed && i < lowering->lowered->n_values; i++) {
+    for (size_t i = 0; lowering->begins_typed && i < lowering->lowered->n_values; i++) {
         mdf_dtype dtype = (mdf_dtype)lowering->lowered->values[i].form.dtype;
 
         if (dtype != MDF_DTYPE_FLOAT64 && (mdf_dtype_kind(dtype) == 'f' || mdf_dtype_kind(dtype) == 'c')) {
@@ -631,10 +621,9 @@ static bool lower_all(struct lowering *lowering, const void *opaque)
     struct region whole = {0};
     struct scope scope = {.code = mdf_frame_code(request->frame), .frame = request->frame, .room = request->rooms};
     bool is_settled;
-    size_t i;
 
     lowering->region = &whole;
-    for (i = 0; i < request->n_ranges; i++) {
+    for (size_t i = 0; i < request->n_ranges; i++) {
         if (!lowering_run(lowering, &scope, request->ranges[i].first, request->ranges[i].end)) {
             return false;
         }
@@ -675,7 +664,6 @@ struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struc
     mdf_error error = execution->context.error;
     struct mdf_arena arena;
     bool done = false;
-    size_t i;
 
     execution->context.error.code = MDF_OK;
     mdf_arena_init(&arena, lowering->memory);
@@ -693,7 +681,7 @@ struct mdf_lowered *lowering_make(struct lowering *lowering, bool (*build)(struc
             done = lowering_out_of_memory(lowering);
         }
     }
-    for (i = 0; lowering->lowered != NULL && i < lowering->lowered->n_values; i++) {
+    for (size_t i = 0; lowering->lowered != NULL && i < lowering->lowered->n_values; i++) {
         mdf_value_clear(lowering->memory, &lowering->facts[i].example);
         mdf_value_clear(lowering->memory, &lowering->facts[i].other);
     }

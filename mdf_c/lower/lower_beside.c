@@ -74,13 +74,13 @@ static void move_op(struct beside *beside, size_t from, size_t to)
 /* Op number `at` goes behind the numbers, and what it hangs on in front of them, if it can. */
 static bool bring(struct beside *beside, size_t at)
 {
-    size_t end = beside->end, i;
+    size_t end = beside->end;
 
     memset(beside->is_needed, 0, sizeof beside->is_needed);
     if (!find_needed(beside, beside->region->ops[at].in[0], at)) {
         return false;
     }
-    for (i = end; i < at; i++) {
+    for (size_t i = end; i < at; i++) {
         if (beside->is_needed[i - end]) {
             move_op(beside, i, beside->first++);
             beside->end++;
@@ -143,9 +143,7 @@ static bool is_worth_a_call(const struct beside *beside, const struct mdf_lowere
 
 static void order_region(struct beside *beside, struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_LOOP) {
@@ -156,7 +154,7 @@ static void order_region(struct beside *beside, struct mdf_lowered_region *regio
         }
     }
     beside->region = region;
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (mdf_lowered_is_real_function(beside->lowering->lowered, &region->ops[i]) &&
             is_worth_a_call(beside, &region->ops[i], find_others(beside, i, false))) {
             find_others(beside, i, true);

@@ -196,7 +196,6 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
                           struct mdf_lowered_if *branches)
 {
     const struct scope *sides[2] = {then, otherwise};
-    size_t i, j;
 
     /* of each slot, and of which strength it is */
     branches->merges = mdf_arena_array(&lowering->lowered->arena,
@@ -205,8 +204,8 @@ bool lowering_merge_sides(struct lowering *lowering, struct scope *scope, const 
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < 2; i++) {
-        for (j = 0; j < sides[i]->capacity; j++) {
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < sides[i]->capacity; j++) {
             const struct binding *binding = &sides[i]->bindings[j];
             const struct binding *there;
 
@@ -282,9 +281,8 @@ bool lowering_jump(struct lowering *lowering, struct scope *scope, size_t at, si
 mdf_operand lowering_alias(const struct scope *side, mdf_operand slot, const uint32_t *states, size_t n_slots)
 {
     mdf_lowered_id id = lowering_find_own(side, slot)->id;
-    size_t i;
 
-    for (i = 0; i < side->capacity && id != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 0; i < side->capacity && id != MDF_LOWERED_NONE; i++) {
         const struct binding *binding = &side->bindings[i];
 
         if (binding->operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(binding->operand) == MDF_OPERAND_SLOT &&
@@ -302,7 +300,6 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
     struct mdf_lowered_if *branches = mdf_arena_allocate(&lowering->lowered->arena, sizeof *branches);
     struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
     struct scope otherwise = {0};
-    size_t i;
 
     if (branches == NULL || !lowering_end_region(lowering, &branches->then)) {
         return lowering_out_of_memory(lowering);
@@ -313,7 +310,7 @@ bool lowering_end_side(struct lowering *lowering, struct scope *scope, const str
     if (branches->merges == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < side->capacity; i++) {
+    for (size_t i = 0; i < side->capacity; i++) {
         mdf_operand slot = side->bindings[i].operand;
 
         if (slot == MDF_NO_OPERAND || MDF_OPERAND_KIND(slot) != MDF_OPERAND_SLOT || !side->bindings[i].is_written) {

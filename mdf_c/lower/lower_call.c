@@ -46,9 +46,8 @@ static mdf_lowered_id operand_id(struct lowering *lowering, const struct trial *
     const struct mdf_value *operand = trial->trace.operands[k];
     struct mdf_value converted = {0};
     bool same;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (operand == trial->effective[i]) {
             return trial->ids[i];
         }
@@ -99,9 +98,8 @@ bool lowering_compute_first(enum mdf_lowered_code code, mdf_dtype dtype, size_t 
 {
     uint64_t cells[MDF_MAX_OPERANDS] = {0};
     const uint64_t *pointers[MDF_MAX_OPERANDS] = {&cells[0], &cells[1], &cells[2]};
-    size_t i;
 
-    for (i = 0; i < n_operands; i++) {
+    for (size_t i = 0; i < n_operands; i++) {
         memcpy(&cells[i], operands[i]->data, mdf_dtype_size((mdf_dtype)operands[i]->dtype));
     }
     return mdf_lowered_compute(code, dtype, pointers, computed);
@@ -133,9 +131,9 @@ static bool are_even(const struct trial *trial)
 static bool has_chosen_by_value(const struct lowering *lowering, const struct trial *trial)
 {
     const struct mdf_element *element = mdf_element_of(trial->source->operator, trial->source->settings);
-    size_t n_given = 0, i;
+    size_t n_given = 0;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         n_given += trial->given[i] != NULL && trial->given[i]->kind != MDF_KIND_NONE;
     }
     return element != NULL && trial->trace.operation != &mdf_element_operations[element->id] &&
@@ -149,7 +147,6 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     const struct mdf_elementwise_trace *trace = &trial->trace;
     const struct mdf_value *result = &trial->results[0];
     enum mdf_lowered_code code;
-    size_t i;
 
     if (trace->n_calls != 1 || trace->loop == NULL || trace->target != result ||
         (lowering->is_for_source &&
@@ -166,7 +163,7 @@ static bool trace_op(struct lowering *lowering, struct trial *trial, struct mdf_
     op->n_in = (uint8_t)trace->n_operands;
     op->loop = trace->loop;
     op->loop_settings = trace->settings;
-    for (i = 0; i < trace->n_operands; i++) {
+    for (size_t i = 0; i < trace->n_operands; i++) {
         op->in[i] = operand_id(lowering, trial, i);
         if (op->in[i] == MDF_LOWERED_NONE) {
             return false;
@@ -219,14 +216,13 @@ static bool view_op(struct lowering *lowering, const struct trial *trial, struct
     const struct mdf_value *result = &trial->results[0];
     struct mdf_value converted = {0};
     bool same;
-    size_t i;
 
     if (!keeps_elements(trial) || trial->n == 0 || trial->ids[0] == MDF_LOWERED_NONE || result->kind != MDF_KIND_TENSOR ||
         trial->effective[0]->kind != MDF_KIND_TENSOR || result->length == 0 || result->length != trial->effective[0]->length ||
         !lowering_casts_elements((mdf_dtype)trial->effective[0]->dtype, (mdf_dtype)result->dtype) || is_past_whole(trial)) {
         return false;
     }
-    for (i = 1; i < trial->n; i++) {
+    for (size_t i = 1; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
             return false;
         }
@@ -271,9 +267,9 @@ static bool add_broadcast(struct lowering *lowering, struct scope *scope, const 
 
 struct region *lowering_place_of(struct lowering *lowering, const struct trial *trial)
 {
-    size_t depth = 0, i;
+    size_t depth = 0;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].depth > depth) {
             depth = lowering->facts[trial->ids[i]].depth;
         }
@@ -314,9 +310,8 @@ bool lowering_add_call(struct lowering *lowering, struct scope *scope, const str
     struct region *region;
     struct mdf_lowered_call *call;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_CALL, .out = MDF_LOWERED_NONE};
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) { /* a kernel reads all of them */
+    for (size_t i = 0; i < trial->n; i++) { /* a kernel reads all of them */
         trial->ids[i] = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
     }
     region = is_draw(trial->source) ? lowering->region : lowering_place_of(lowering, trial);
@@ -331,7 +326,7 @@ bool lowering_add_call(struct lowering *lowering, struct scope *scope, const str
     call->weakens = trial->source->signature != NULL && trial->is_weak;
     op.operator= trial->source->operator;
     op.settings = trial->source->settings;
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         call->outputs[i] = MDF_LOWERED_NONE;
         if (trial->outputs[i] == NULL) {
             continue;
@@ -354,9 +349,7 @@ bool lowering_add_call(struct lowering *lowering, struct scope *scope, const str
 
 bool lowering_has_constants(const struct lowering *lowering, const struct trial *trial, size_t first)
 {
-    size_t i;
-
-    for (i = first; i < trial->n; i++) {
+    for (size_t i = first; i < trial->n; i++) {
         if (trial->ids[i] != MDF_LOWERED_NONE && !lowering_is_constant(lowering, trial->ids[i])) {
             return false;
         }
@@ -368,9 +361,8 @@ bool lowering_has_constants(const struct lowering *lowering, const struct trial 
 static bool settle_forms(struct lowering *lowering, struct trial *trial)
 {
     mdf_lowered_id any = MDF_LOWERED_NONE;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || !mdf_counts_by_form(trial->source->operator, i) ||
             lowering_is_constant(lowering, trial->ids[i]) || trial->effective[i]->kind != MDF_KIND_TENSOR ||
             lowering->facts[trial->ids[i]].is_open) {
@@ -389,9 +381,7 @@ static bool settle_forms(struct lowering *lowering, struct trial *trial)
 /* What constants give is constant, also a list. */
 static bool fold(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         if (trial->outputs[i] != NULL &&
             !lowering_bind(lowering, scope, trial->source->outputs[i], lowering_keep_constant(lowering, &trial->results[i]))) {
             return false;
@@ -423,9 +413,7 @@ bool lowering_add_nest_of_call(struct lowering *lowering, struct scope *scope, s
 /* Whether calling the kernel takes longer than what it does. */
 static bool is_small(const struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         if (trial->outputs[i] != NULL && trial->results[i].length > LOWERING_FEW_ELEMENTS) {
             return false;
         }
@@ -504,10 +492,9 @@ static bool fold_operands(struct lowering *lowering, struct scope *scope, const 
     struct mdf_code_call *two;
     mdf_operand *operands;
     mdf_lowered_id total = trial->ids[0];
-    size_t i;
 
     *taken = false;
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || trial->effective[i]->kind != MDF_KIND_TENSOR) {
             return true;
         }
@@ -523,7 +510,7 @@ static bool fold_operands(struct lowering *lowering, struct scope *scope, const 
     two->inputs = operands;
     two->outputs = operands + 2;
     two->n_inputs = 2;
-    for (i = 1; i < trial->n && total != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 1; i < trial->n && total != MDF_LOWERED_NONE; i++) {
         total = call_two(lowering, two, total, trial->ids[i]);
     }
     *taken = lowering_is_result(lowering, trial, total);
@@ -535,9 +522,8 @@ static bool fold_operands(struct lowering *lowering, struct scope *scope, const 
 static bool lies_in_rows(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
     enum { SHORTEST_ROW = 8 };
-    size_t i, d;
 
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         const struct lowering_view *view = &lowering->facts[op->in[i]].view;
         const struct mdf_value *example = lowering_example(lowering, op->in[i]);
         int64_t step = 1;
@@ -546,7 +532,7 @@ static bool lies_in_rows(const struct lowering *lowering, const struct mdf_lower
             mdf_value_shape(example)[example->rank - 1] < SHORTEST_ROW) {
             continue;
         }
-        for (d = example->rank; d-- > 0; step *= mdf_value_shape(example)[d]) {
+        for (size_t d = example->rank; d-- > 0; step *= mdf_value_shape(example)[d]) {
             if (mdf_value_shape(example)[d] != 1 && view->strides[d] != step) {
                 return true;
             }
@@ -559,9 +545,8 @@ static bool lies_in_rows(const struct lowering *lowering, const struct mdf_lower
 static bool cast_arguments(struct lowering *lowering, struct trial *trial)
 {
     const struct mdf_custom *custom = mdf_custom_of(trial->source->operator, trial->source->settings);
-    size_t i;
 
-    for (i = 0; custom != NULL && i < trial->n; i++) {
+    for (size_t i = 0; custom != NULL && i < trial->n; i++) {
         mdf_dtype wanted = custom->arguments[i].dtype, given;
 
         if (trial->ids[i] == MDF_LOWERED_NONE || trial->effective[i]->kind != MDF_KIND_TENSOR || wanted == MDF_DTYPE_NONE) {

@@ -25,7 +25,6 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
     const struct mdf_code *body = scope->code->bodies[source->bodies[branch]];
     struct scope inner = {.code = body, .outer = scope};
     struct region region;
-    size_t i;
 
     if (body->program != NULL) {
         return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
@@ -35,7 +34,7 @@ static bool run_branch(struct lowering *lowering, struct scope *scope, const str
     if (!lowering_run_inside(lowering, &inner)) {
         return false;
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         yields[i] = lowering_either_value_of(lowering, &inner, body->yields[i]);
         if (yields[i] == MDF_LOWERED_NONE) {
             return false;
@@ -49,7 +48,6 @@ static bool take_branch(struct lowering *lowering, struct scope *scope, const st
 {
     const struct mdf_code *body = scope->code->bodies[source->bodies[branch]];
     struct scope inner = {.code = body, .outer = scope};
-    size_t i;
 
     if (body->program != NULL) {
         return lowering_fail(lowering, MDF_REFUSED_NESTED_GRAPH);
@@ -57,7 +55,7 @@ static bool take_branch(struct lowering *lowering, struct scope *scope, const st
     if (!lowering_run_inside(lowering, &inner)) {
         return false;
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if (source->outputs[i] != MDF_NO_OPERAND &&
             !lowering_bind(lowering, scope, source->outputs[i], lowering_either_value_of(lowering, &inner, body->yields[i]))) {
             return false;
@@ -90,9 +88,7 @@ static bool leave_value(struct lowering *lowering, struct scope *scope, const st
 static bool put_chosen(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source,
                        const struct chosen_puts *chosen)
 {
-    size_t i;
-
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if (chosen[i].n > 0) {
             mdf_lowered_id out = lowering_put_chosen(lowering, &chosen[i]);
 
@@ -111,9 +107,8 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
     struct mdf_lowered_op op = {.code = MDF_LOWERED_IF, .out = MDF_LOWERED_NONE, .of.branches = branches};
     struct chosen_puts *chosen = mdf_arena_array(&lowering->scratch, source->n_outputs, sizeof *chosen);
     mdf_lowered_id *yields[2];
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         yields[i] = mdf_arena_array(&lowering->scratch, source->n_outputs, sizeof *yields[i]);
         if (yields[i] == NULL) {
             return lowering_out_of_memory(lowering);
@@ -129,7 +124,7 @@ static bool lower_branches(struct lowering *lowering, struct scope *scope, const
         !run_branch(lowering, scope, source, 1, branches->condition, yields[1], &branches->otherwise)) {
         return false;
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if (source->outputs[i] != MDF_NO_OPERAND && !leave_value(lowering, scope, source, branches, yields, i, &chosen[i])) {
             return false;
         }

@@ -59,9 +59,7 @@ static bool copies_row(const struct mdf_lowered *lowered, const struct mdf_lower
 
 static void note_rows(const struct copies *copies, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *store = &nest->steps[i];
         const struct mdf_nest_step *load = store->kind == MDF_NEST_STORE ? &nest->steps[store->in[0]] : NULL;
         struct piece *piece;
@@ -86,9 +84,8 @@ static const struct piece *find_piece(const struct copies *copies, const struct 
 {
     const struct piece *piece = copies->pieces[load->view.id];
     int64_t low = load->view.first, high = low;
-    size_t axis;
 
-    for (axis = 0; axis < load->level; axis++) {
+    for (size_t axis = 0; axis < load->level; axis++) {
         int64_t reach = load->view.strides[axis] * ((int64_t)nest->extents[axis] - 1);
 
         *(reach < 0 ? &low : &high) += reach;
@@ -119,9 +116,7 @@ static void read_in_place(struct copies *copies, const struct mdf_lowered_nest *
 
 static void read_loads(struct copies *copies, struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
             read_in_place(copies, op->of.nest, &op->of.nest->steps[i]);
         }
@@ -150,9 +145,7 @@ static void read_originals(struct copies *copies, struct mdf_lowered_op *op)
 
 static void read_in_region(struct copies *copies, struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_COPY) {
@@ -162,7 +155,7 @@ static void read_in_region(struct copies *copies, struct mdf_lowered_region *reg
             read_in_region(copies, &op->of.branches->otherwise);
         } else if (op->code == MDF_LOWERED_LOOP) {
             read_in_region(copies, &op->of.loop->body);
-            for (j = 0; j < op->of.loop->n_products; j++) { /* those that stand in front of the body, too */
+            for (size_t j = 0; j < op->of.loop->n_products; j++) { /* those that stand in front of the body, too */
                 if (!op->of.loop->products[j]->is_behind) {
                     op->of.loop->products[j]->a = original_of(copies, op->of.loop->products[j]->a);
                 }
@@ -175,12 +168,12 @@ static void read_in_region(struct copies *copies, struct mdf_lowered_region *reg
 
 static bool begin(struct lowering *lowering, struct copies *copies)
 {
-    size_t n = lowering->lowered->n_values, i;
+    size_t n = lowering->lowered->n_values;
 
     *copies = (struct copies){.lowering = lowering, .lowered = lowering->lowered};
     copies->originals = mdf_arena_array(&lowering->scratch, n, sizeof *copies->originals);
     copies->pieces = mdf_arena_array(&lowering->scratch, n, sizeof *copies->pieces);
-    for (i = 0; copies->originals != NULL && copies->pieces != NULL && i < n; i++) {
+    for (size_t i = 0; copies->originals != NULL && copies->pieces != NULL && i < n; i++) {
         copies->originals[i] = MDF_LOWERED_NONE;
         copies->pieces[i] = NULL;
     }
@@ -206,9 +199,8 @@ static void read_numbers_in_region(struct copies *copies, const struct mdf_lower
 static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop)
 {
     const struct mdf_lowered_value *values = copies->lowered->values;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         mdf_lowered_id next = loop->states[i].next, from = original_of(copies, next);
         size_t maker = from != next ? mdf_lowered_find_maker(&loop->body, from) : SIZE_MAX;
 
@@ -223,13 +215,12 @@ static void read_next(const struct copies *copies, struct mdf_lowered_loop *loop
 static void read_numbers(struct copies *copies, struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_region *inner;
-    size_t i;
 
-    for (i = 0; i < op->n_in && op->code <= MDF_LOWERED_PUT; i++) {
+    for (size_t i = 0; i < op->n_in && op->code <= MDF_LOWERED_PUT; i++) {
         op->in[i] = original_of(copies, op->in[i]);
     }
     read_loads(copies, op);
-    for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
+    for (size_t i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
         read_numbers_in_region(copies, inner);
     }
     if (op->code == MDF_LOWERED_LOOP) {
@@ -240,9 +231,8 @@ static void read_numbers(struct copies *copies, struct mdf_lowered_op *op)
 static void read_numbers_in_region(struct copies *copies, const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_value *values = copies->lowered->values;
-    size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
 
         read_numbers(copies, op);
@@ -271,9 +261,8 @@ bool lowering_read_numbers(struct lowering *lowering)
 static bool are_made_by_nests(const struct mdf_lowered_region *region, mdf_lowered_id from, mdf_lowered_id to, size_t at)
 {
     bool is_made = false; /* else it was in front of the region */
-    size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         bool makes_from = mdf_lowered_has_result(op, from), makes_to = mdf_lowered_has_result(op, to);
 
@@ -309,12 +298,11 @@ static bool is_last_copy(const struct lowering *lowering, const struct mdf_lower
 static void store_there(const struct mdf_lowered_region *region, const struct mdf_lowered_nest *copy)
 {
     const struct mdf_nest_view *from = &copy->steps[0].view, *to = &copy->steps[1].view;
-    size_t i, k;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
 
-        for (k = 0; nest != NULL && nest != copy && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && nest != copy && k < nest->n_steps; k++) {
             struct mdf_nest_view *view = &nest->steps[k].view;
 
             if (nest->steps[k].kind == MDF_NEST_STORE && view->id == from->id) {
@@ -327,9 +315,7 @@ static void store_there(const struct mdf_lowered_region *region, const struct md
 
 static void store_in_region(const struct lowering *lowering, struct mdf_lowered_region *region, const size_t *n_reads)
 {
-    size_t at;
-
-    for (at = region->n_ops; at-- > 0;) {
+    for (size_t at = region->n_ops; at-- > 0;) {
         struct mdf_lowered_op *op = &region->ops[at];
 
         if (op->code == MDF_LOWERED_IF) {

@@ -24,7 +24,6 @@ bool lowering_find_draw(struct lowering *lowering, const struct trial *trial, st
     const struct mdf_routine *routine = trial->source->operator->routine;
     struct mdf_lowered_draw found = {
         .n = trial->results[0].length, .n_lanes = 1, .mask = MDF_LOWERED_NONE, .out = MDF_LOWERED_NONE};
-    size_t i;
 
     *draw = NULL;
     if (lowering->is_for_source || routine == NULL || routine->drawing == NULL || trial->source->n_outputs != 1 ||
@@ -32,12 +31,12 @@ bool lowering_find_draw(struct lowering *lowering, const struct trial *trial, st
         !routine->drawing(&call, &found.drawing) || !is_number_input(lowering, trial, found.drawing.seed, &found.seed)) {
         return true;
     }
-    for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
+    for (size_t i = 0; i < MDF_DRAWING_SETTINGS; i++) {
         if (!is_number_input(lowering, trial, found.drawing.settings[i], &found.settings[i])) {
             return true;
         }
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (i != found.drawing.seed && i != found.drawing.settings[0] && i != found.drawing.settings[1] &&
             trial->ids[i] != MDF_LOWERED_NONE && !stays_as_it_is(lowering, trial, i)) {
             return true;

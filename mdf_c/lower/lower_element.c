@@ -45,9 +45,7 @@ static int read_choice(struct reading *reading);
 /* The node's number; parts that occur again are the same node. NO_NODE: there are too many. */
 static int add_node(struct reading *reading, const struct node *node)
 {
-    int i;
-
-    for (i = 0; i < reading->n_nodes; i++) {
+    for (int i = 0; i < reading->n_nodes; i++) {
         const struct node *other = &reading->nodes[i];
 
         if (other->kind == node->kind && other->code == node->code && other->dtype == node->dtype && other->n_in == node->n_in &&
@@ -108,13 +106,12 @@ static int add_op_node(struct reading *reading, enum mdf_lowered_code code, bool
     struct node node = {.kind = NODE_OP, .code = code, .is_truth = is_truth, .n_in = n_in};
     const uint64_t *cells[MDF_MAX_OPERANDS] = {NULL};
     bool is_constant = true;
-    int i;
 
     node.dtype = of_truths ? MDF_DTYPE_BOOL : reading->dtype;
     if (mdf_dtype_kind(node.dtype) != 'f' && !of_truths && !is_truth && code != MDF_LOWERED_SELECT) {
         return NO_NODE; /* of whole numbers the larger, and the like: what C says of others need not be what is meant */
     }
-    for (i = 0; i < n_in; i++) {
+    for (int i = 0; i < n_in; i++) {
         bool wants_truth = of_truths || (code == MDF_LOWERED_SELECT && i == 0);
 
         if (in[i] == NO_NODE || reading->nodes[in[i]].is_truth != wants_truth) {
@@ -257,9 +254,7 @@ enum { N_INFIXES = sizeof infixes / sizeof *infixes, LAST_LEVEL = 4 };
 
 static const struct infix *find_infix(struct reading *reading, int level)
 {
-    size_t i;
-
-    for (i = 0; i < N_INFIXES; i++) {
+    for (size_t i = 0; i < N_INFIXES; i++) {
         if (infixes[i].level == level && skip(reading, infixes[i].symbol)) {
             return &infixes[i];
         }
@@ -340,9 +335,8 @@ mdf_loop lowering_loop_of(enum mdf_lowered_code of, mdf_dtype dtype)
 #define NUMBER_CODE(id, kinds, code) {MDF_ELEMENT_##id, MDF_ELEMENTS_##kinds, code},
 #include "functions/elements/elements.def"
     };
-    size_t i;
 
-    for (i = 0; of != MDF_LOWERED_SELECT && i < sizeof codes / sizeof *codes; i++) {
+    for (size_t i = 0; of != MDF_LOWERED_SELECT && i < sizeof codes / sizeof *codes; i++) {
         if (codes[i].code == of && (codes[i].kinds & mdf_element_kind(dtype)) != 0 &&
             mdf_element_operations[codes[i].id].loops[dtype] != NULL) {
             return mdf_element_operations[codes[i].id].loops[dtype];
@@ -356,9 +350,8 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
                                 const struct mdf_value examples[2])
 {
     mdf_lowered_id ids[MAX_NODES];
-    int i, j;
 
-    for (i = 0; i < reading->n_nodes; i++) {
+    for (int i = 0; i < reading->n_nodes; i++) {
         const struct node *node = &reading->nodes[i];
         struct mdf_lowered_op op = {.code = (uint8_t)node->code, .dtype = (uint8_t)node->dtype, .n_in = (uint8_t)node->n_in};
         struct mdf_value constant = {0}, scalar = {0};
@@ -373,7 +366,7 @@ static mdf_lowered_id add_nodes(struct lowering *lowering, const struct reading 
             ids[i] = lowering_add_constant(lowering, &constant, false);
             continue;
         }
-        for (j = 0; j < node->n_in; j++) {
+        for (int j = 0; j < node->n_in; j++) {
             op.in[j] = ids[node->in[j]];
         }
         op.loop = lowering_loop_of(node->code, node->dtype);
@@ -431,9 +424,8 @@ static bool reads_as_composed(struct reading *reading, const struct lowering *lo
 {
     const struct mdf_element *element = element_of(lowering, reading->trial, op);
     const struct mdf_element_form *form;
-    size_t i;
 
-    for (i = 0; i < op->n_in && i < 2; i++) {
+    for (size_t i = 0; i < op->n_in && i < 2; i++) {
         reading->is_number[i] = is_number(lowering, op->in[i]);
     }
     if (op->code != MDF_LOWERED_ELEMENTS || lowering->is_for_source || element == NULL || !is_composed_type(reading->dtype) ||
@@ -475,13 +467,12 @@ static uint8_t draft_node(struct lowering *lowering, struct nest_draft *draft, c
     struct mdf_value constant = {0};
     uint8_t in[MDF_MAX_OPERANDS] = {0};
     unsigned axes = 0;
-    int i;
 
     if (node->kind == NODE_CONSTANT) {
         mdf_value_borrow_tensor(lowering->memory, &constant, node->dtype, MDF_STRENGTH_TYPED, 0, NULL, &node->cell);
         return draft_load(lowering, draft, lowering_add_constant(lowering, &constant, false), NULL);
     }
-    for (i = 0; i < node->n_in; i++) {
+    for (int i = 0; i < node->n_in; i++) {
         in[i] = steps[node->in[i]];
         axes |= draft->steps[in[i]].axes;
     }
@@ -495,17 +486,15 @@ mdf_lowered_id lowering_composed_nest(struct lowering *lowering, const struct tr
     struct reading reading = {.trial = trial, .dtype = (mdf_dtype)op->dtype};
     uint8_t axes[MDF_INLINE_RANK], aligned[MDF_INLINE_RANK], steps[MAX_NODES] = {0};
     struct nest_draft *draft;
-    size_t i;
-    int k;
 
     if (result->rank > MDF_INLINE_RANK || result->length <= 1 || !reads_as_composed(&reading, lowering, op)) {
         return MDF_LOWERED_NONE;
     }
     draft = draft_new(lowering);
-    for (i = 0; draft != NULL && i < result->rank; i++) {
+    for (size_t i = 0; draft != NULL && i < result->rank; i++) {
         axes[i] = draft_axis(draft, mdf_value_shape(result)[i]);
     }
-    for (k = 0; draft != NULL && k < reading.n_nodes && !draft->has_failed; k++) {
+    for (int k = 0; draft != NULL && k < reading.n_nodes && !draft->has_failed; k++) {
         const struct node *node = &reading.nodes[k];
 
         if (node->kind != NODE_OPERAND) {
@@ -548,14 +537,13 @@ mdf_lowered_id lowering_composed_number(struct lowering *lowering, struct trial 
     struct reading reading = {.trial = trial, .dtype = MDF_DTYPE_FLOAT64};
     struct mdf_value examples[2] = {{0}, {0}};
     mdf_lowered_id id;
-    size_t i;
 
     if (lowering->is_for_source || form == NULL || form->refused != NULL || op->dtype != MDF_DTYPE_FLOAT64 ||
         (op->code == MDF_LOWERED_FUNCTION && element == trial->source->operator->element)) {
         return MDF_LOWERED_NONE;
     }
     trial->trace.n_operands = op->n_in;
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         trial->trace.operands[i] = trial->effective[i];
     }
     if (read_expression(&reading, form->text) == NO_NODE) {

@@ -9,7 +9,6 @@
 static bool allocate_values(struct lowering *lowering)
 {
     struct mdf_lowered *lowered = lowering->lowered;
-    size_t i;
 
     lowered->cells = mdf_arena_array(&lowered->arena, lowered->n_values, sizeof *lowered->cells);
     lowered->arrays = mdf_arena_array(&lowered->arena, lowered->n_values, sizeof *lowered->arrays);
@@ -17,7 +16,7 @@ static bool allocate_values(struct lowering *lowering)
     if (lowered->cells == NULL || lowered->arrays == NULL || lowered->inputs == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < lowered->n_values; i++) {
+    for (size_t i = 0; i < lowered->n_values; i++) {
         const struct mdf_lowered_value *value = &lowered->values[i];
         struct mdf_value *array = &lowered->arrays[i];
 
@@ -55,17 +54,16 @@ static bool connect_call(struct lowering *lowering, struct mdf_lowered_call *cal
     struct mdf_value **outputs = mdf_arena_array(arena, call->n_outputs, sizeof *outputs);
     struct mdf_value *arrays = lowering->lowered->arrays;
     bool *constants = mdf_arena_array(arena, call->n_inputs, sizeof *constants);
-    size_t i;
 
     if (inputs == NULL || outputs == NULL || constants == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         inputs[i] = call->inputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->inputs[i]];
         constants[i] = inputs[i] != NULL && lowering_is_constant(lowering, call->inputs[i]);
     }
     call->call.constants = constants;
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         outputs[i] = call->outputs[i] == MDF_LOWERED_NONE ? NULL : &arrays[call->outputs[i]];
         if (outputs[i] != NULL && call->product == NULL && call->draw == NULL && call->routine == NULL) {
             memset(outputs[i], 0, sizeof *outputs[i]); /* the kernel makes it */
@@ -79,15 +77,13 @@ static bool connect_call(struct lowering *lowering, struct mdf_lowered_call *cal
 static bool connect_calls(struct lowering *lowering, const struct mdf_lowered_region *region)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; done && i < region->n_ops; i++) {
+    for (size_t i = 0; done && i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
-        size_t j;
 
         done = op->code != MDF_LOWERED_CALL || connect_call(lowering, op->of.call);
-        for (j = 0; done && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; done && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             done = connect_calls(lowering, inner);
         }
     }
@@ -126,9 +122,9 @@ static size_t last_reader(const struct mdf_lowered_region *region, size_t at)
 static void delay_puts(const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t at, last, i;
+    size_t last, i;
 
-    for (at = region->n_ops; at-- > 0;) {
+    for (size_t at = region->n_ops; at-- > 0;) {
         const struct mdf_lowered_op op = region->ops[at];
 
         for (i = 0; (inner = mdf_lowered_inner(&op, i)) != NULL; i++) {
@@ -160,18 +156,17 @@ static bool is_same_number(const struct mdf_lowered *lowered, mdf_lowered_id a, 
 static void divide_first(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t at, i;
 
-    for (at = 0; at < region->n_ops; at++) {
+    for (size_t at = 0; at < region->n_ops; at++) {
         const struct mdf_lowered_op op = region->ops[at];
 
-        for (i = 0; (inner = mdf_lowered_inner(&op, i)) != NULL; i++) {
+        for (size_t i = 0; (inner = mdf_lowered_inner(&op, i)) != NULL; i++) {
             divide_first(lowered, inner);
         }
         if (op.code != MDF_LOWERED_QUOTIENT && op.code != MDF_LOWERED_FLOOR_QUOTIENT) {
             continue;
         }
-        for (i = 0; i < at; i++) {
+        for (size_t i = 0; i < at; i++) {
             const struct mdf_lowered_op *other = &region->ops[i];
 
             if ((other->code == MDF_LOWERED_REMAINDER || other->code == MDF_LOWERED_FLOOR_REMAINDER) &&

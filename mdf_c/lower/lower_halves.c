@@ -53,7 +53,7 @@ static mdf_dtype wide_dtype(const struct trial *trial)
 static struct mdf_code_call *make_wide_call(struct lowering *lowering, const struct trial *trial)
 {
     struct mdf_arena *arena = &lowering->lowered->arena;
-    size_t n = trial->n, n_outputs = trial->source->n_outputs, i;
+    size_t n = trial->n, n_outputs = trial->source->n_outputs;
     struct mdf_code_call *wide = mdf_arena_allocate(arena, sizeof *wide);
     mdf_operand *operands = mdf_arena_array(arena, n + n_outputs, sizeof *operands);
 
@@ -66,7 +66,7 @@ static struct mdf_code_call *make_wide_call(struct lowering *lowering, const str
     wide->inputs = operands;
     wide->outputs = operands + n;
     wide->n_inputs = n;
-    for (i = 0; i < n + n_outputs; i++) {
+    for (size_t i = 0; i < n + n_outputs; i++) {
         bool is_there = i < n ? trial->ids[i] != MDF_LOWERED_NONE : trial->outputs[i - n] != NULL;
 
         operands[i] = is_there ? MDF_OPERAND(MDF_OPERAND_SLOT, (unsigned)i) : MDF_NO_OPERAND;
@@ -86,9 +86,7 @@ static mdf_dtype half_made_of(const struct trial *trial, size_t i)
 static bool bind_wide_inputs(struct lowering *lowering, struct scope *own, const struct mdf_code_call *wide,
                              const struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         mdf_lowered_id id = trial->forms[i] != MDF_LOWERED_NONE ? trial->forms[i] : trial->ids[i];
 
         if (id != MDF_LOWERED_NONE && half_made_of(trial, i) != MDF_DTYPE_NONE) {
@@ -127,20 +125,20 @@ static mdf_lowered_id rounded_result(struct lowering *lowering, const struct tri
 static bool bind_results(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct scope *own,
                          const struct mdf_code_call *wide, bool *taken)
 {
-    size_t n = trial->source->n_outputs, i;
+    size_t n = trial->source->n_outputs;
     mdf_lowered_id *ids = mdf_arena_array(&lowering->scratch, n, sizeof *ids);
 
     if (ids == NULL) {
         return lowering_out_of_memory(lowering);
     }
     *taken = true;
-    for (i = 0; i < n && *taken; i++) {
+    for (size_t i = 0; i < n && *taken; i++) {
         if (trial->outputs[i] != NULL) {
             ids[i] = rounded_result(lowering, trial, i, lowering_value_of(lowering, own, wide->outputs[i]));
             *taken = ids[i] != MDF_LOWERED_NONE;
         }
     }
-    for (i = 0; i < n && *taken; i++) {
+    for (size_t i = 0; i < n && *taken; i++) {
         if (trial->outputs[i] != NULL && !lowering_bind(lowering, scope, trial->source->outputs[i], ids[i])) {
             return false;
         }

@@ -86,10 +86,9 @@ bool lowering_choose_number(struct lowering *lowering, struct scope *scope, cons
     enum mdf_form form = trial->source->operator->form;
     mdf_lowered_id best = trial->n > 0 ? trial->ids[0] : MDF_LOWERED_NONE;
     struct lowering_attempt attempt;
-    size_t i;
 
     *taken = false;
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (!is_number(lowering, trial->ids[i])) {
             return true;
         }
@@ -100,7 +99,7 @@ bool lowering_choose_number(struct lowering *lowering, struct scope *scope, cons
     if (!lowering_begin_attempt(lowering, &attempt)) {
         return false;
     }
-    for (i = 1; i < trial->n && best != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 1; i < trial->n && best != MDF_LOWERED_NONE; i++) {
         best = take_better(lowering, best, trial->ids[i], form == MDF_FORM_LEAST);
     }
     *taken = best != MDF_LOWERED_NONE;

@@ -108,12 +108,11 @@ static bool guard_quotient(struct lowering *lowering, struct mdf_lowered_op *op)
 static mdf_dtype type_of_numbers(const struct lowering *lowering, const struct trial *trial)
 {
     bool is_real = false, is_truth = trial->results[0].dtype == MDF_DTYPE_BOOL; /* True * True is 1 */
-    size_t i;
 
     if (trial->trace.n_calls != 0 || trial->n == 0 || trial->n > 2 || !is_number(&trial->results[0]) || !has_operands(trial)) {
         return MDF_DTYPE_NONE;
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i])) {
             return MDF_DTYPE_NONE;
         }
@@ -149,11 +148,10 @@ static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf
     mdf_dtype dtype = type_of_numbers(lowering, trial);
     const struct mdf_value *operands[2] = {NULL, NULL};
     bool is_whole = true;
-    size_t i;
 
     op->dtype = (uint8_t)dtype;
     op->n_in = (uint8_t)trial->n;
-    for (i = 0; dtype != MDF_DTYPE_NONE && i < trial->n; i++) {
+    for (size_t i = 0; dtype != MDF_DTYPE_NONE && i < trial->n; i++) {
         operands[i] = trial->effective[i];
         is_whole = is_whole && mdf_dtype_kind((mdf_dtype)operands[i]->dtype) != 'f';
         if (operands[i]->dtype != dtype) {
@@ -166,7 +164,7 @@ static bool number_op(struct lowering *lowering, struct trial *trial, struct mdf
     if (dtype == MDF_DTYPE_NONE || !find_code(trial, op, operands)) {
         return false;
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         trial->effective[i] = operands[i];
         op->in[i] = lowering_cast(lowering, trial->ids[i], dtype);
         if (op->in[i] == MDF_LOWERED_NONE) {
@@ -196,13 +194,11 @@ static mdf_lowered_id add_rounded(struct lowering *lowering, const struct trial 
 /* Whether a call is a power of Python's whole numbers. */
 static bool is_whole_power(const struct trial *trial)
 {
-    size_t i;
-
     if (mdf_element_of(trial->source->operator, trial->source->settings) != MDF_ELEMENT(power) || trial->n != 2 ||
         trial->trace.n_calls != 0 || !is_number(&trial->results[0]) || trial->results[0].dtype != MDF_DTYPE_INT64) {
         return false;
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || !is_number(trial->effective[i]) ||
             mdf_dtype_kind((mdf_dtype)trial->effective[i]->dtype) == 'f') {
             return false;
@@ -248,9 +244,8 @@ static bool guard_power(struct lowering *lowering, const struct trial *trial)
     struct mdf_lowered_op op = {.code = MDF_LOWERED_FUNCTION, .dtype = MDF_DTYPE_FLOAT64, .n_in = 2, .out = MDF_LOWERED_NONE};
     struct mdf_value example = {0};
     mdf_lowered_id real, is_large;
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         op.in[i] = lowering_cast(lowering, trial->ids[i], MDF_DTYPE_FLOAT64);
         if (op.in[i] == MDF_LOWERED_NONE) {
             return false;

@@ -21,7 +21,6 @@ bool lowering_is_result(const struct lowering *lowering, const struct trial *tri
 bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, const struct trial *trial, bool *taken)
 {
     mdf_lowered_id id = trial->ids[0];
-    size_t i;
 
     *taken = false;
     if (trial->source->operator->form != MDF_FORM_CLIP || lowering->is_for_source ||
@@ -29,7 +28,7 @@ bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, con
         operator->settings != NULL) {
         return true;
     }
-    for (i = 1; i < trial->n; i++) {
+    for (size_t i = 1; i < trial->n; i++) {
         const struct mdf_value *limit = trial->ids[i] != MDF_LOWERED_NONE ? trial->effective[i] : NULL;
 
         if (limit != NULL && (limit->kind != MDF_KIND_TENSOR || limit->rank != 0 || limit->dtype != trial->results[0].dtype ||
@@ -37,7 +36,7 @@ bool lowering_limit_elements(struct lowering *lowering, struct scope *scope, con
             return true;
         }
     }
-    for (i = 1; i < trial->n && id != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 1; i < trial->n && id != MDF_LOWERED_NONE; i++) {
         id = trial->ids[i] != MDF_LOWERED_NONE ? lowering_limit(lowering, trial->ids[i], id, i == 1) : id;
     }
     *taken = lowering_is_result(lowering, trial, id);
@@ -63,13 +62,13 @@ static bool takes_numbers(const struct lowering *lowering, const struct trial *t
     const struct mdf_subscript *subscript = trial->source->settings;
     const struct mdf_value *array = trial->effective[0];
     bool is_known = true;
-    size_t operand = 1, n_axes = 0, i;
+    size_t operand = 1, n_axes = 0;
 
     if (array->kind != MDF_KIND_TENSOR || array->dtype == MDF_DTYPE_STRING || trial->ids[0] == MDF_LOWERED_NONE ||
         lowering->facts[trial->ids[0]].is_open) {
         return false;
     }
-    for (i = 0; i < subscript->n_parts; i++) {
+    for (size_t i = 0; i < subscript->n_parts; i++) {
         const struct mdf_value *index = subscript->parts[i].kind == MDF_SUBSCRIPT_INDEX ? trial->effective[operand] : NULL;
 
         if (index != NULL && (trial->ids[operand] == MDF_LOWERED_NONE || index->kind != MDF_KIND_TENSOR || index->rank != 0 ||
@@ -90,18 +89,18 @@ static mdf_lowered_id take_items(struct lowering *lowering, const struct trial *
     struct mdf_subscript *rest = mdf_arena_allocate(&lowering->lowered->arena, sizeof *rest);
     struct mdf_subscript_part *parts = mdf_arena_array(&lowering->lowered->arena, subscript->n_parts, sizeof *parts);
     mdf_lowered_id *inputs = mdf_arena_array(&lowering->scratch, trial->n, sizeof *inputs), id = trial->ids[0];
-    size_t operand = 1, n = 1, axis = 0, n_left = 0, i, k;
+    size_t operand = 1, n = 1, axis = 0, n_left = 0;
 
     if (rest == NULL || parts == NULL || inputs == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; i < subscript->n_parts; i++) { /* that name an axis */
+    for (size_t i = 0; i < subscript->n_parts; i++) { /* that name an axis */
         n_left += takes_axis(&subscript->parts[i]);
     }
     n_left = trial->effective[0]->rank - n_left; /* axes that the ellipsis stands for */
     *rest = (struct mdf_subscript){.parts = parts, .is_tuple = true};
-    for (i = 0; i < subscript->n_parts && id != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 0; i < subscript->n_parts && id != MDF_LOWERED_NONE; i++) {
         const struct mdf_subscript_part *part = &subscript->parts[i];
 
         if (part->kind == MDF_SUBSCRIPT_INDEX) {
@@ -109,7 +108,7 @@ static mdf_lowered_id take_items(struct lowering *lowering, const struct trial *
             continue;
         }
         parts[rest->n_parts++] = *part;
-        for (k = count_operands(part); k > 0; k--) {
+        for (size_t k = count_operands(part); k > 0; k--) {
             inputs[n++] = trial->ids[operand++];
         }
         axis += part->kind == MDF_SUBSCRIPT_ELLIPSIS ? n_left : part->kind == MDF_SUBSCRIPT_SLICE;

@@ -99,9 +99,9 @@ static bool describe(const struct mdf_lowered *lowered, const struct mdf_lowered
 
 static size_t count_calls(const struct mdf_lowered_region *region)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         n += op->code == MDF_LOWERED_CALL;
@@ -120,9 +120,7 @@ static bool stays(const struct lowering *lowering, const struct mdf_lowered_loop
 static bool add_products(struct lowering *lowering, struct mdf_lowered_loop *loop, const struct mdf_lowered_region *region,
                          size_t depth)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         struct mdf_lowered_product found, *product;
 
@@ -150,14 +148,12 @@ static bool add_products(struct lowering *lowering, struct mdf_lowered_loop *loo
 /* The rows whose items have the elements of a value: the items themselves, or copies of them. */
 static const struct mdf_lowered_rows *rows_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = loop->body.n_ops; i-- > 0;) {
+    for (size_t i = loop->body.n_ops; i-- > 0;) {
         if (loop->body.ops[i].code == MDF_LOWERED_COPY && loop->body.ops[i].out == id) {
             id = loop->body.ops[i].in[0];
         }
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (loop->rows[i].parameter == id) {
             return &loop->rows[i];
         }
@@ -168,9 +164,7 @@ static const struct mdf_lowered_rows *rows_of(const struct mdf_lowered_loop *loo
 static bool may_leave_body(const struct lowering *lowering, const struct mdf_lowered_loop *loop,
                            const struct mdf_lowered_product *product, size_t depth)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (loop->states[i].next == product->out) {
             return false;
         }
@@ -192,9 +186,9 @@ static size_t choose_block(const struct mdf_lowered_loop *loop, size_t n_bytes)
 
 static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
 {
-    size_t n_bytes = 0, n = 0, i;
+    size_t n_bytes = 0, n = 0;
 
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
         const struct mdf_lowered_product *product = op->code == MDF_LOWERED_CALL ? op->of.call->product : NULL;
 
@@ -206,7 +200,7 @@ static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *lo
         return;
     }
     loop->block_runs = choose_block(loop, n_bytes);
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
         struct mdf_lowered_product *product = op->code == MDF_LOWERED_CALL ? op->of.call->product : NULL;
 
@@ -226,9 +220,7 @@ static void compute_ahead(struct lowering *lowering, struct mdf_lowered_loop *lo
 /* What a value is a copy of, where an op of the body makes that, or it itself. */
 static mdf_lowered_id original_of(const struct mdf_lowered_region *body, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = body->n_ops; i-- > 0;) {
+    for (size_t i = body->n_ops; i-- > 0;) {
         if (body->ops[i].code == MDF_LOWERED_COPY && body->ops[i].out == id) {
             id = body->ops[i].in[0];
         }
@@ -240,19 +232,18 @@ static mdf_lowered_id original_of(const struct mdf_lowered_region *body, mdf_low
 static struct mdf_lowered_stack *only_stack_of(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     struct mdf_lowered_stack *found = NULL;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (loop->states[i].next == id) {
             return NULL;
         }
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         if (mdf_lowered_reads(&loop->body.ops[i], id)) {
             return NULL;
         }
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].item == id) {
             if (found != NULL) {
                 return NULL;
@@ -269,9 +260,8 @@ static const struct mdf_lowered_stack *stack_of_rows(const struct lowering *lowe
                                                      const struct mdf_lowered_stack *results)
 {
     mdf_lowered_id rows = original_of(&loop->body, product->a);
-    size_t i;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
 
         if (stack->item == rows && !stack->is_behind && stack->is_reversed == results->is_reversed &&
@@ -294,12 +284,12 @@ static bool may_be_put(const struct mdf_lowered_loop *loop)
 /* Products that are only stacked, of rows that are stacked too, are one product behind the loop. */
 static void compute_behind(struct lowering *lowering, struct mdf_lowered_loop *loop, size_t depth)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (loop->n_runs == SIZE_MAX || loop->n_runs == 0 || loop->condition != MDF_LOWERED_NONE || may_be_put(loop)) {
         return;
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
         struct mdf_lowered_product *product = op->code == MDF_LOWERED_CALL ? op->of.call->product : NULL;
         struct mdf_lowered_stack *results = product != NULL ? only_stack_of(loop, product->out) : NULL;
@@ -322,9 +312,9 @@ static void compute_behind(struct lowering *lowering, struct mdf_lowered_loop *l
 
 bool lowering_multiplies_items(const struct lowering *lowering, const struct mdf_lowered_loop *loop, mdf_lowered_id item)
 {
-    size_t depth = lowering->facts[item].depth, i;
+    size_t depth = lowering->facts[item].depth;
 
-    for (i = 0; i < loop->body.n_ops && !lowering->is_for_source; i++) {
+    for (size_t i = 0; i < loop->body.n_ops && !lowering->is_for_source; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
         const struct mdf_lowered_rows *rows;
         struct mdf_lowered_product found;
@@ -365,10 +355,9 @@ static bool find_products(struct lowering *lowering, const struct mdf_lowered_re
 {
     const struct mdf_lowered_region *inner;
     bool done = true;
-    size_t i, j;
 
-    for (i = 0; done && i < region->n_ops; i++) {
-        for (j = 0; done && (inner = mdf_lowered_inner(&region->ops[i], j)) != NULL; j++) {
+    for (size_t i = 0; done && i < region->n_ops; i++) {
+        for (size_t j = 0; done && (inner = mdf_lowered_inner(&region->ops[i], j)) != NULL; j++) {
             done = find_products(lowering, inner, depth + 1);
         }
         done = done && (region->ops[i].code != MDF_LOWERED_LOOP || find_products_of(lowering, region->ops[i].of.loop, depth + 1));

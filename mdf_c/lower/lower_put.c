@@ -80,12 +80,11 @@ static bool has_place(const struct trial *trial, const struct mdf_lowered_put *p
 static bool find_put(const struct lowering *lowering, const struct trial *trial, struct mdf_lowered_put *put)
 {
     const enum mdf_form form = trial->source->operator->form;
-    size_t i;
 
     if ((form != MDF_FORM_SCATTER_ELEMENTS && form != MDF_FORM_SCATTER_ND) || trial->n != 3 || trial->outputs[0] == NULL) {
         return false;
     }
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || trial->effective[i]->kind != MDF_KIND_TENSOR ||
             lowering->facts[trial->ids[i]].is_open) {
             return false;
@@ -104,9 +103,8 @@ static bool find_put(const struct lowering *lowering, const struct trial *trial,
 static void flatten(struct mdf_lowered_put *put)
 {
     int64_t limit = 1;
-    size_t i;
 
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         limit *= put->limits[i];
     }
     *put = (struct mdf_lowered_put){.n_indices = 1, .steps = {put->steps[put->n_indices - 1]}, .limits = {limit}};
@@ -157,12 +155,10 @@ static mdf_lowered_id combine(struct lowering *lowering, const struct trial *tri
 
 mdf_lowered_id lowering_find_element(const struct lowering *lowering, mdf_lowered_id id, size_t i)
 {
-    size_t at, k;
-
-    for (at = lowering->region->n_ops; at-- > 0;) {
+    for (size_t at = lowering->region->n_ops; at-- > 0;) {
         const struct mdf_lowered_op *op = &lowering->region->ops[at];
 
-        for (k = 0; op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 && k < op->of.nest->n_steps; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 && k < op->of.nest->n_steps; k++) {
             const struct mdf_nest_step *store = &op->of.nest->steps[k];
             const struct mdf_nest_view *from = &op->of.nest->steps[store->in[0]].view;
 
@@ -234,7 +230,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
 {
     struct mdf_lowered_put put;
     mdf_lowered_id result = trial->ids[0], indices;
-    size_t n, length, i;
+    size_t n, length;
 
     *taken = find_put(lowering, trial, &put);
     n = *taken ? trial->effective[1]->length / put.n_indices : 0;
@@ -247,7 +243,7 @@ bool lowering_put(struct lowering *lowering, struct scope *scope, const struct t
         return true;
     }
     indices = lowering_look_through_copy(lowering, lowering_cast(lowering, trial->ids[1], MDF_DTYPE_INT64));
-    for (i = 0; i < n && indices != MDF_LOWERED_NONE && result != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 0; i < n && indices != MDF_LOWERED_NONE && result != MDF_LOWERED_NONE; i++) {
         struct mdf_lowered_op op = {.code = MDF_LOWERED_PUT, .dtype = trial->effective[0]->dtype, .n_in = 3, .in = {result}};
 
         op.of.put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *op.of.put);

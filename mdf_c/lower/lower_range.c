@@ -127,10 +127,8 @@ bool lowering_find_range(const struct lowering *lowering, mdf_lowered_id id, str
 /* The number that another one is made of by adding *offset; NONE: it is *offset. */
 static mdf_lowered_id find_base(const struct lowering *lowering, mdf_lowered_id id, int64_t *offset)
 {
-    unsigned i;
-
     *offset = 0;
-    for (i = 0; i < MOST_OPS; i++) {
+    for (unsigned i = 0; i < MOST_OPS; i++) {
         const struct mdf_lowered_op *op;
         enum mdf_lowered_code code;
         int64_t number;

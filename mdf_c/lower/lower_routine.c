@@ -82,12 +82,11 @@ static bool plan_function(struct lowering *lowering, const struct mdf_lowered_ca
     const struct mdf_value *inputs[MDF_LOWERED_ROUTINE_VALUES];
     struct mdf_call form = call->call;
     bool constants[MDF_LOWERED_ROUTINE_VALUES];
-    size_t i;
 
     if (!take_forms(lowering, call, values, inputs, outputs)) {
         return true;
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         constants[i] = call->inputs[i] != MDF_LOWERED_NONE && lowering_is_constant(lowering, call->inputs[i]);
     }
     form.inputs = inputs;
@@ -117,9 +116,8 @@ static mdf_lowered_id number_of(const mdf_lowered_id *ids, size_t n, size_t i)
 static void connect(const struct search *search, struct mdf_lowered_call *call, struct mdf_lowered_routine *routine)
 {
     struct fact *facts = search->lowering->facts;
-    size_t i;
 
-    for (i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
+    for (size_t i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
         routine->inputs[i] = number_of(call->inputs, call->n_inputs, i);
         routine->outputs[i] = number_of(call->outputs, call->n_outputs, i);
         if (routine->outputs[i] == MDF_LOWERED_NONE) {
@@ -163,13 +161,12 @@ static bool find_in(const struct search *search, const struct mdf_lowered_region
 {
     const struct mdf_lowered_region *inner;
     bool done = true;
-    size_t i, j;
 
-    for (i = 0; done && i < region->n_ops; i++) {
+    for (size_t i = 0; done && i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         done = !is_repeated || op->code != MDF_LOWERED_CALL || find_routine(search, op);
-        for (j = 0; done && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; done && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             done = find_in(search, inner, is_repeated || op->code == MDF_LOWERED_LOOP);
         }
     }

@@ -42,9 +42,7 @@ size_t lowering_line_axis(const struct mdf_code_call *source, size_t rank, bool 
 
 static const struct rule *find_rule(const struct rule *rules, size_t n, enum mdf_element_id id, unsigned kind)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (rules[i].id == id && (rules[i].kinds & kind) != 0) {
             return &rules[i];
         }
@@ -84,15 +82,13 @@ static const struct {
 
 bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowered_op * op)
 {
-    size_t i;
-
-    for (i = 0; op->n_in == 1 && operator->element != NULL && i<sizeof functions / sizeof * functions; i++) {
+    for (size_t i = 0; op->n_in == 1 && operator->element != NULL && i<sizeof functions / sizeof * functions; i++) {
         if (operator->element->id == functions[i].id) {
             op->of.function = functions[i].function;
             return true;
         }
     }
-    for (i = 0; op->n_in == 2 && operator->element != NULL && i<sizeof functions_of_two / sizeof * functions_of_two; i++) {
+    for (size_t i = 0; op->n_in == 2 && operator->element != NULL && i<sizeof functions_of_two / sizeof * functions_of_two; i++) {
         if (operator->element->id == functions_of_two[i].id) {
             op->of.function_of_two = functions_of_two[i].function;
             return true;
@@ -103,14 +99,12 @@ bool lowering_function_rule(const struct mdf_operator *operator, struct mdf_lowe
 
 mdf_loop lowering_loop_of_function(const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; op->n_in == 1 && i < sizeof functions / sizeof *functions; i++) {
+    for (size_t i = 0; op->n_in == 1 && i < sizeof functions / sizeof *functions; i++) {
         if (op->of.function == functions[i].function) {
             return mdf_element_operations[functions[i].id].loops[MDF_DTYPE_FLOAT64];
         }
     }
-    for (i = 0; op->n_in == 2 && i < sizeof functions_of_two / sizeof *functions_of_two; i++) {
+    for (size_t i = 0; op->n_in == 2 && i < sizeof functions_of_two / sizeof *functions_of_two; i++) {
         if (op->of.function_of_two == functions_of_two[i].function) {
             return mdf_element_operations[functions_of_two[i].id].loops[MDF_DTYPE_FLOAT64];
         }

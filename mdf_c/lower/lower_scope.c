@@ -19,9 +19,8 @@ static struct binding *find_binding(const struct scope *scope, mdf_operand opera
 static struct binding *new_bindings(struct lowering *lowering, size_t capacity)
 {
     struct binding *bindings = mdf_arena_array(&lowering->scratch, capacity, sizeof *bindings);
-    size_t i;
 
-    for (i = 0; bindings != NULL && i < capacity; i++) {
+    for (size_t i = 0; bindings != NULL && i < capacity; i++) {
         bindings[i].operand = MDF_NO_OPERAND;
     }
     if (bindings == NULL) {
@@ -33,14 +32,13 @@ static struct binding *new_bindings(struct lowering *lowering, size_t capacity)
 static bool grow_scope(struct lowering *lowering, struct scope *scope)
 {
     struct scope grown = *scope;
-    size_t i;
 
     grown.capacity = scope->capacity < 16 ? 32 : 2 * scope->capacity;
     grown.bindings = new_bindings(lowering, grown.capacity);
     if (grown.bindings == NULL) {
         return false;
     }
-    for (i = 0; i < scope->capacity; i++) {
+    for (size_t i = 0; i < scope->capacity; i++) {
         if (scope->bindings[i].operand != MDF_NO_OPERAND) {
             *find_binding(&grown, scope->bindings[i].operand) = scope->bindings[i];
         }

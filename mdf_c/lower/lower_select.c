@@ -28,12 +28,11 @@ static bool is_positive_constant(const struct lowering *lowering, mdf_lowered_id
 static bool is_cheap(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
     bool divides = op->code >= MDF_LOWERED_QUOTIENT && op->code <= MDF_LOWERED_FLOOR_REMAINDER;
-    size_t i;
 
     if (op->code > MDF_LOWERED_SELECT && op->code != MDF_LOWERED_COPY) {
         return false;
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         if (!is_whole_scalar(lowering, op->in[i])) {
             return false;
         }

@@ -72,9 +72,7 @@ static bool is_varying(const struct lowering *lowering, const struct trial *tria
 
 bool lowering_settle_shapes(struct lowering *lowering, struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; lowering->is_for_source && i < trial->n; i++) {
+    for (size_t i = 0; lowering->is_for_source && i < trial->n; i++) {
         if (is_varying(lowering, trial, i) && (is_empty(lowering, trial, i) || says_shape(trial, i)) &&
             !settle(lowering, trial, i)) {
             return !lowering_has_failed(lowering);
@@ -108,13 +106,12 @@ static bool is_planned(struct lowering *lowering, const struct trial *trial, con
     struct mdf_call form = trial->call;
     struct mdf_error kept = form.context->error;
     bool done;
-    size_t i;
 
     if (values == NULL || inputs == NULL || constants == NULL) {
         lowering_out_of_memory(lowering);
         return false;
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         values[i] = trial->effective[i] != NULL ? *trial->effective[i] : values[i];
         constants[i] = !is_varying(lowering, trial, i) || stays[i];
         values[i].data = constants[i] ? values[i].data : NULL;
@@ -132,15 +129,14 @@ static bool is_planned(struct lowering *lowering, const struct trial *trial, con
 static bool settle_numbers(struct lowering *lowering, struct trial *trial)
 {
     bool *stays = mdf_arena_array(&lowering->scratch, trial->n, sizeof *stays);
-    size_t i;
 
-    for (i = 1; stays != NULL && i < trial->n && !is_planned(lowering, trial, stays); i++) {
+    for (size_t i = 1; stays != NULL && i < trial->n && !is_planned(lowering, trial, stays); i++) {
         stays[i] = may_stay(lowering, trial, i);
     }
     if (stays == NULL || !is_planned(lowering, trial, stays)) {
         return stays != NULL || lowering_out_of_memory(lowering);
     }
-    for (i = 1; i < trial->n; i++) {
+    for (size_t i = 1; i < trial->n; i++) {
         if (stays[i] && !settle(lowering, trial, i)) {
             return false;
         }
@@ -152,10 +148,9 @@ static bool settle_numbers(struct lowering *lowering, struct trial *trial)
 static bool settle_places(struct lowering *lowering, struct trial *trial, bool *any)
 {
     const struct mdf_move *move = trial->source->operator->move;
-    size_t i;
 
     *any = false;
-    for (i = mdf_move_data(move, trial->n); i < trial->n; i++) {
+    for (size_t i = mdf_move_data(move, trial->n); i < trial->n; i++) {
         if ((move->fills == 0 || i != move->fills) && may_stay(lowering, trial, i)) {
             *any = true;
             if (!settle(lowering, trial, i)) {

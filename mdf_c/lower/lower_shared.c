@@ -50,9 +50,9 @@ static bool are_same(const struct lowering *lowering, const struct mdf_lowered_o
 static mdf_lowered_id looked_up(const struct lowering *lowering, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_nest *nest = op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 ? op->of.nest : NULL;
-    size_t n_stores = 0, i;
+    size_t n_stores = 0;
 
-    for (i = 0; nest != NULL && i < nest->n_steps; i++) {
+    for (size_t i = 0; nest != NULL && i < nest->n_steps; i++) {
         n_stores += nest->steps[i].kind == MDF_NEST_STORE;
     }
     return n_stores == 1 && nest->steps[nest->n_steps - 1].kind == MDF_NEST_STORE &&
@@ -95,18 +95,17 @@ static void read_first(const struct sharing *sharing, mdf_lowered_id *id)
 static void read_firsts(const struct sharing *sharing, struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, k;
 
-    for (i = 0; i < op->n_in && op->code <= MDF_LOWERED_PUT; i++) {
+    for (size_t i = 0; i < op->n_in && op->code <= MDF_LOWERED_PUT; i++) {
         read_first(sharing, &op->in[i]);
     }
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
             read_first(sharing, &op->of.nest->steps[i].view.id);
         }
     }
-    for (k = 0; (inner = mdf_lowered_inner(op, k)) != NULL; k++) {
-        for (i = 0; i < inner->n_ops; i++) {
+    for (size_t k = 0; (inner = mdf_lowered_inner(op, k)) != NULL; k++) {
+        for (size_t i = 0; i < inner->n_ops; i++) {
             read_firsts(sharing, &inner->ops[i]);
         }
     }
@@ -114,10 +113,10 @@ static void read_firsts(const struct sharing *sharing, struct mdf_lowered_op *op
 
 bool lowering_share_ops(struct lowering *lowering, struct region *region)
 {
-    size_t n_values = lowering->lowered->n_values, i, k;
+    size_t n_values = lowering->lowered->n_values;
     struct sharing sharing = {lowering, NULL};
 
-    for (i = 1; i < region->n_ops && !lowering->is_for_source; i++) {
+    for (size_t i = 1; i < region->n_ops && !lowering->is_for_source; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         mdf_lowered_id out, first;
 
@@ -125,7 +124,7 @@ bool lowering_share_ops(struct lowering *lowering, struct region *region)
             read_firsts(&sharing, op);
         }
         out = shared_result(lowering, op);
-        for (k = i; out != MDF_LOWERED_NONE && k-- > 0 && i - k <= FARTHEST_SHARED;) {
+        for (size_t k = i; out != MDF_LOWERED_NONE && k-- > 0 && i - k <= FARTHEST_SHARED;) {
             if (op->code == MDF_LOWERED_NEST ? !look_up_same(lowering, &region->ops[k], op)
                                              : !are_same(lowering, &region->ops[k], op)) {
                 continue;

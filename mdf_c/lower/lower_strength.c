@@ -185,14 +185,13 @@ static mdf_lowered_id merge_narrow(struct lowering *lowering, struct mdf_lowered
 {
     mdf_lowered_id either = narrow[0] != MDF_LOWERED_NONE ? narrow[0] : narrow[1], sides[2], id;
     struct mdf_value example;
-    size_t i;
 
     if (either == MDF_LOWERED_NONE ||
         (narrow[0] != MDF_LOWERED_NONE && narrow[1] != MDF_LOWERED_NONE ? is_same_number(lowering, narrow[0], narrow[1])
                                                                         : lowering_is_constant(lowering, either))) {
         return either;
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         sides[i] = narrow[i] != MDF_LOWERED_NONE ? narrow[i] : any_of_form(lowering, lowering_example(lowering, either));
         if (sides[i] == MDF_LOWERED_NONE ||
             !mdf_value_has_form_of(lowering_example(lowering, sides[i]), lowering_example(lowering, either))) {
@@ -215,10 +214,9 @@ static mdf_lowered_id merge_types(struct lowering *lowering, struct mdf_lowered_
     mdf_lowered_id sides[2] = {then, otherwise}, narrow[2], terms[2], either, id;
     const struct mdf_value *a = lowering_example(lowering, then), *b = lowering_example(lowering, otherwise);
     struct mdf_value wide = is_wider((mdf_dtype)b->dtype, (mdf_dtype)a->dtype) ? *b : *a;
-    size_t i;
 
     wide.buffer = NULL;
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         bool is_narrow;
 
         narrow[i] = narrow_of(lowering, sides[i], &wide);
@@ -320,9 +318,9 @@ struct ways {
 static bool add_choice(struct lowering *lowering, struct choices *choices, mdf_lowered_id id)
 {
     mdf_lowered_id term = lowering->facts[id].is_strong;
-    size_t choice = 0, i;
+    size_t choice = 0;
 
-    for (i = 0; i < choices->n_ids; i++) {
+    for (size_t i = 0; i < choices->n_ids; i++) {
         if (choices->ids[i] == id) {
             return true;
         }
@@ -448,20 +446,18 @@ static bool is_same_op(const struct mdf_lowered_op *a, const struct mdf_lowered_
 
 static bool are_same_ops(const struct lowering *lowering, const struct ways *a, const struct ways *b)
 {
-    size_t i, j;
-
-    for (i = 0; i < a->n_ops && a->n_ops == b->n_ops; i++) {
+    for (size_t i = 0; i < a->n_ops && a->n_ops == b->n_ops; i++) {
         if (!is_same_op(&a->ops[i], &b->ops[i]) ||
             !has_form_but_strength(lowering_example(lowering, a->ops[i].out), lowering_example(lowering, b->ops[i].out))) {
             return false;
         }
-        for (j = 0; j < a->ops[i].n_in; j++) {
+        for (size_t j = 0; j < a->ops[i].n_in; j++) {
             if (!is_same_value(lowering, a->ops, b->ops, i, a->ops[i].in[j], b->ops[i].in[j])) {
                 return false;
             }
         }
     }
-    for (i = 0; i < a->n_outputs && a->n_ops == b->n_ops; i++) {
+    for (size_t i = 0; i < a->n_outputs && a->n_ops == b->n_ops; i++) {
         mdf_lowered_id left = a->outputs[i], right = b->outputs[i];
 
         if (left == MDF_LOWERED_NONE && right == MDF_LOWERED_NONE) {

@@ -326,9 +326,7 @@ struct mdf_lowered_op *lowering_insert_ops(struct lowering *lowering, struct mdf
 
 bool lowering_for_loops(struct lowering *lowering, struct mdf_lowered_region *region, lowering_visit_loop visit)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_IF && !(lowering_for_loops(lowering, &op->of.branches->then, visit) &&
@@ -376,9 +374,9 @@ static void choose_by_truth(const struct lowering *lowering, struct mdf_lowered_
 
 mdf_lowered_id lowering_add_element_op(struct lowering *lowering, struct mdf_lowered_op op, const struct mdf_value *example)
 {
-    size_t depth = 0, i;
+    size_t depth = 0;
 
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         if (op.in[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
         }
@@ -565,9 +563,8 @@ bool lowering_bail_out(struct lowering *lowering)
     const double *const elements[2] = {&one, &zero};
     struct mdf_lowered_op op = {.code = MDF_LOWERED_DIVIDE_NONZERO, .dtype = MDF_DTYPE_FLOAT64, .n_in = 2};
     struct mdf_value value = {0};
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         mdf_value_borrow_tensor(lowering->memory, &value, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, elements[i]);
         op.in[i] = lowering_add_constant(lowering, &value, false);
         if (op.in[i] == MDF_LOWERED_NONE) {

@@ -34,9 +34,8 @@ static mdf_lowered_id add_op(struct lowering *lowering, struct mdf_lowered_op op
 {
     static const uint64_t zero = 0;
     struct mdf_value example = {0};
-    size_t i;
 
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         if (op.in[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
         }

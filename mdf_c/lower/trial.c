@@ -11,7 +11,6 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
 {
     const struct mdf_code_call *source = trial->source;
     struct mdf_arena *arena = &lowering->scratch;
-    size_t i;
 
     trial->n = source->n_inputs;
     trial->ids = mdf_arena_array(arena, trial->n, sizeof *trial->ids);
@@ -28,10 +27,10 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
         trial->forms == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         trial->forms[i] = MDF_LOWERED_NONE;
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         trial->outputs[i] = source->outputs[i] == MDF_NO_OPERAND ? NULL : &trial->results[i];
     }
     trial->call.kernel = source->operator->kernel;
@@ -47,9 +46,7 @@ bool lowering_begin_trial(struct lowering *lowering, struct trial *trial)
 
 static bool read_inputs(struct lowering *lowering, struct scope *scope, struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         trial->ids[i] = MDF_LOWERED_NONE;
         if (i >= trial->n_items && trial->source->inputs[i] == MDF_NO_OPERAND) {
             continue;
@@ -69,15 +66,13 @@ static bool read_inputs(struct lowering *lowering, struct scope *scope, struct t
 
 void lowering_end_trial(struct lowering *lowering, struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; trial->call.scratch != NULL && i < MDF_CALL_SCRATCH; i++) {
+    for (size_t i = 0; trial->call.scratch != NULL && i < MDF_CALL_SCRATCH; i++) {
         mdf_value_clear(lowering->memory, &trial->call.scratch[i]);
     }
-    for (i = 0; trial->converted != NULL && i < trial->n; i++) {
+    for (size_t i = 0; trial->converted != NULL && i < trial->n; i++) {
         mdf_value_clear(lowering->memory, &trial->converted[i]);
     }
-    for (i = 0; trial->results != NULL && i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; trial->results != NULL && i < trial->source->n_outputs; i++) {
         mdf_value_clear(lowering->memory, &trial->results[i]);
     }
 }
@@ -97,13 +92,11 @@ mdf_lowered_id lowering_convert(struct lowering *lowering, mdf_lowered_id id, co
  * the elements. */
 static bool convert_inputs(struct lowering *lowering, struct trial *trial)
 {
-    size_t i;
-
     trial->is_weak = true;
     if (!mdf_coerce_inputs(&trial->call, trial->source->signature, trial->given, trial->effective, trial->converted)) {
         return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         const struct mdf_value *effective = trial->effective[i];
         char kind;
 
@@ -152,10 +145,9 @@ static bool substitute_ones(struct lowering *lowering, struct trial *trial)
 {
     static const double one = 1;
     struct mdf_value source = {0};
-    size_t i, j;
 
     mdf_value_borrow_tensor(lowering->memory, &source, MDF_DTYPE_FLOAT64, MDF_STRENGTH_TYPED, 0, NULL, &one);
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         const struct mdf_value *value = trial->effective[i];
         struct mdf_value element = {0}, *ones;
         char *elements;
@@ -172,7 +164,7 @@ static bool substitute_ones(struct lowering *lowering, struct trial *trial)
         }
         elements = mdf_value_writable(lowering->memory, ones);
         size = mdf_dtype_size((mdf_dtype)value->dtype);
-        for (j = 0; elements != NULL && j < ones->length; j++) {
+        for (size_t j = 0; elements != NULL && j < ones->length; j++) {
             memcpy(elements + j * size, element.data, size);
         }
         mdf_value_clear(lowering->memory, &element);
@@ -212,12 +204,11 @@ static bool takes_form(const struct mdf_operator *operator, size_t i)
 static bool meets_array(const struct trial *trial, size_t i)
 {
     const struct mdf_operator *operator= trial->source->operator;
-    size_t k;
 
     if (operator->formals == NULL ||(operator->element == NULL && operator->form != MDF_FORM_MATMUL)) {
         return false;
     }
-    for (k = 0; k < trial->n; k++) {
+    for (size_t k = 0; k < trial->n; k++) {
         if (k != i && trial->ids[k] != MDF_LOWERED_NONE && trial->effective[k]->kind == MDF_KIND_TENSOR &&
             trial->effective[k]->rank > 0 && trial->effective[k]->dtype != MDF_DTYPE_STRING) {
             return true;
@@ -259,12 +250,10 @@ static bool is_of_one_type(const struct mdf_value *list, const struct mdf_value 
 /* Runs the kernel, and compares what is read of its results with those of before. */
 static bool gives_the_same(struct lowering *lowering, struct trial *trial, const struct mdf_value *before)
 {
-    size_t i;
-
     if (!lowering_run_trial(lowering, trial)) {
         return false;
     }
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         const struct mdf_value *result = &trial->results[i];
 
         if (trial->outputs[i] != NULL &&
@@ -280,15 +269,15 @@ static bool gives_the_same(struct lowering *lowering, struct trial *trial, const
  * of Python, which join and repeat lists, give something else. */
 static bool take_as_arrays(struct lowering *lowering, struct trial *trial)
 {
-    size_t n = trial->source->n_outputs, i;
+    size_t n = trial->source->n_outputs;
     struct mdf_value *before = mdf_arena_array(&lowering->scratch, n, sizeof *before);
     bool same = before != NULL && (trial->source->operator->flags & MDF_OPERATOR_AS_WRITTEN) == 0 &&
                 trial->source->operator->form != MDF_FORM_LIST_ITEM && lowering_run_trial(lowering, trial);
 
-    for (i = 0; same && i < n; i++) {
+    for (size_t i = 0; same && i < n; i++) {
         same = mdf_value_copy(lowering->memory, &before[i], &trial->results[i]) || lowering_out_of_memory(lowering);
     }
-    for (i = 0; same && i < trial->n; i++) {
+    for (size_t i = 0; same && i < trial->n; i++) {
         const struct mdf_value *list = trial->ids[i] == MDF_LOWERED_NONE ? NULL : trial->effective[i], *first = NULL;
 
         if (list != NULL && list->kind == MDF_KIND_LIST) {
@@ -298,7 +287,7 @@ static bool take_as_arrays(struct lowering *lowering, struct trial *trial)
         }
     }
     same = same && gives_the_same(lowering, trial, before);
-    for (i = 0; before != NULL && i < n; i++) {
+    for (size_t i = 0; before != NULL && i < n; i++) {
         mdf_value_clear(lowering->memory, &before[i]);
     }
     return same;
@@ -309,9 +298,8 @@ static bool take_as_arrays(struct lowering *lowering, struct trial *trial)
 static bool make_arrays(struct lowering *lowering, struct trial *trial)
 {
     const struct mdf_value *list = NULL;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         bool is_row = trial->ids[i] != MDF_LOWERED_NONE && lowering->facts[trial->ids[i]].items != NULL;
         bool is_form = trial->ids[i] != MDF_LOWERED_NONE && trial->effective[i]->kind == MDF_KIND_LIST &&
                        (takes_form(trial->source->operator, i) || meets_array(trial, i));

@@ -15,9 +15,7 @@ static const struct mdf_lowered_op *maker_of(const struct mdf_lowered_loop *loop
 /* Whether an op takes an element of a state that is an array. */
 static bool loads_state(const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         const struct mdf_nest_step *step = &op->of.nest->steps[i];
 
         if (step->kind == MDF_NEST_LOAD && mdf_lowered_is_state(loop, step->view.id)) {
@@ -32,9 +30,8 @@ static bool comes_late(const struct mdf_lowered_loop *loop, mdf_lowered_id id, b
 {
     const struct mdf_lowered_op *op = maker_of(loop, id);
     bool found = is_late && (op == NULL ? mdf_lowered_is_state(loop, id) : loads_state(loop, op));
-    size_t i;
 
-    for (i = 0; op != NULL && i < op->n_in && !found && *n_looks > 0; i++) {
+    for (size_t i = 0; op != NULL && i < op->n_in && !found && *n_looks > 0; i++) {
         --*n_looks;
         found =
             comes_late(loop, op->in[i], is_late || op->code == MDF_LOWERED_ELEMENTS || op->code == MDF_LOWERED_FUNCTION, n_looks);
@@ -53,14 +50,12 @@ static bool is_as_it_was(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 /* Whether a value is what a state is next, or is put into one. */
 static bool becomes_state(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (loop->states[i].next == id) {
             return true;
         }
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         if (loop->body.ops[i].code == MDF_LOWERED_PUT && loop->body.ops[i].in[1] == id) {
             return true;
         }

@@ -32,13 +32,12 @@ static void add_nest(const struct mdf_lowered_nest *nest, double n_runs, struct 
 {
     double saved = SAVED_BY_NEST, each;
     bool has_folds = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         has_folds = has_folds || nest->steps[i].kind == MDF_NEST_FOLD;
     }
     each = has_folds ? SAVED_BY_FOLDED_ELEMENT : SAVED_BY_ELEMENT;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         saved += SAVED_BY_STEP + each * (double)mdf_nest_count(nest, 0, nest->steps[i].level);
     }
     price->to_make += (double)(has_folds || nest->n_axes > 1 ? PRICE_OF_FOLDED_STEP : PRICE_OF_STEP) * (double)nest->n_steps;
@@ -63,9 +62,7 @@ static double inner_runs(const struct mdf_lowered_op *op)
 
 static void add_region(const struct mdf_lowered_region *region, double n_runs, struct mdf_code_price *price)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         price->to_make += PRICE_OF_OP;
@@ -73,7 +70,7 @@ static void add_region(const struct mdf_lowered_region *region, double n_runs, s
         if (op->code == MDF_LOWERED_NEST) {
             add_nest(op->of.nest, n_runs, price);
         }
-        for (j = 0; mdf_lowered_inner(op, j) != NULL; j++) {
+        for (size_t j = 0; mdf_lowered_inner(op, j) != NULL; j++) {
             add_region(mdf_lowered_inner(op, j), n_runs * inner_runs(op), price);
         }
     }
@@ -96,9 +93,8 @@ double mdf_saved_by_code(const struct mdf_lowered_region *region)
 static double time_of_nest(const struct mdf_lowered_nest *nest)
 {
     double ns = TIME_OF_OP;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         double each = nest->steps[i].code == MDF_LOWERED_ELEMENTS ? TIME_OF_FUNCTION : TIME_OF_ELEMENT;
 
         ns += each * (double)mdf_nest_count(nest, 0, nest->steps[i].level);
@@ -118,15 +114,14 @@ static double time_of_call(const struct mdf_lowered_call *call)
 double mdf_time_of_run(const struct mdf_lowered_region *region)
 {
     double ns = 0;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         ns += op->code == MDF_LOWERED_NEST   ? time_of_nest(op->of.nest)
               : op->code == MDF_LOWERED_CALL ? time_of_call(op->of.call)
                                              : TIME_OF_SCALAR;
-        for (j = 0; mdf_lowered_inner(op, j) != NULL; j++) {
+        for (size_t j = 0; mdf_lowered_inner(op, j) != NULL; j++) {
             ns += inner_runs(op) * mdf_time_of_run(mdf_lowered_inner(op, j));
         }
     }

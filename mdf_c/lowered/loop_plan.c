@@ -41,16 +41,14 @@ static bool may_be_called(const struct mdf_nest_step *step)
 /* The pass over the axis of a level, of the passes that folds and calls make necessary, in which each step is computed. */
 static void find_passes(const struct mdf_lowered_nest *nest, size_t level, uint8_t *passes)
 {
-    size_t i, k;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_set operands = operands_of(&nest->steps[i]);
 
         if (mdf_nest_start(nest, i) != MDF_NEST_NONE) {
             mdf_nest_set_add(&operands, mdf_nest_start(nest, i));
         }
         passes[i] = 0;
-        for (k = 0; k < i; k++) {
+        for (size_t k = 0; k < i; k++) {
             const struct mdf_nest_step *operand = &nest->steps[k];
             bool is_barrier = (operand->kind == MDF_NEST_FOLD && operand->level == level) ||
                               (may_be_called(operand) && operand->level >= level);
@@ -68,10 +66,9 @@ static bool is_last_pass(const struct overwriting *overwriting, size_t level)
     const struct mdf_lowered_nest *nest = overwriting->nest;
     struct mdf_nest_set again = overwriting->loads;
     uint8_t passes[MDF_NEST_MOST_STEPS];
-    size_t i;
 
     find_passes(nest, level, passes);
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (!mdf_nest_reads_any(step, &again)) {
@@ -109,10 +106,9 @@ static bool is_used_before(const struct overwriting *overwriting, size_t i)
 static bool depends(const struct mdf_lowered_nest *nest, size_t step, size_t on)
 {
     struct mdf_nest_set dependent = {{0}};
-    size_t i;
 
     mdf_nest_set_add(&dependent, on);
-    for (i = on + 1; i <= step; i++) {
+    for (size_t i = on + 1; i <= step; i++) {
         if (mdf_nest_reads_any(&nest->steps[i], &dependent)) {
             mdf_nest_set_add(&dependent, i);
         }
@@ -123,13 +119,12 @@ static bool depends(const struct mdf_lowered_nest *nest, size_t step, size_t on)
 static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_id id, mdf_lowered_id made, int64_t row)
 {
     struct overwriting overwriting = {.nest = nest};
-    size_t i, level;
 
     while (nest->steps[overwriting.store].kind != MDF_NEST_STORE || nest->steps[overwriting.store].view.id != made) {
         overwriting.store++;
     }
     overwriting.made = nest->steps[overwriting.store].in[0];
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind != MDF_NEST_LOAD || nest->steps[i].view.id != id) {
             continue;
         }
@@ -138,12 +133,12 @@ static bool nest_may_overwrite(const struct mdf_lowered_nest *nest, mdf_lowered_
         }
         mdf_nest_set_add(&overwriting.loads, i);
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (mdf_nest_reads_any(&nest->steps[i], &overwriting.loads) && !is_used_before(&overwriting, i)) {
             return false;
         }
     }
-    for (level = 0; !mdf_nest_set_is_empty(&overwriting.loads) && level <= nest->steps[overwriting.store].level; level++) {
+    for (size_t level = 0; !mdf_nest_set_is_empty(&overwriting.loads) && level <= nest->steps[overwriting.store].level; level++) {
         if (!is_last_pass(&overwriting, level)) {
             return false;
         }
@@ -270,11 +265,11 @@ const struct mdf_lowered_state *mdf_lowered_held_state(const struct mdf_lowered_
 const struct mdf_lowered_stack *mdf_lowered_holding_stack(const struct mdf_lowered_loop *loop,
                                                           const struct mdf_lowered_stack *stack)
 {
-    size_t state, i;
+    size_t state;
 
     for (state = 0; state < loop->n_states && loop->states[state].next != stack->item; state++) {
     }
-    for (i = 0; stack->is_direct && state < loop->n_states && i < loop->n_stacks; i++) {
+    for (size_t i = 0; stack->is_direct && state < loop->n_states && i < loop->n_stacks; i++) {
         if (mdf_lowered_held_state(loop, &loop->stacks[i]) == &loop->states[state]) {
             return &loop->stacks[i];
         }
@@ -367,9 +362,8 @@ static struct looking look(const struct mdf_lowered_op *op, mdf_lowered_id id)
 static bool is_left_by_others(const struct mdf_lowered_region *region, mdf_lowered_id id, size_t at)
 {
     bool is_left = true;
-    size_t i;
 
-    for (i = 0; is_left && i < region->n_ops; i++) {
+    for (size_t i = 0; is_left && i < region->n_ops; i++) {
         struct looking looking = look(&region->ops[i], id);
 
         is_left = i == at || mdf_lowered_has_result(&region->ops[i], id) || (i < at ? looking.n_aliased == 0 : looking.n == 0);
@@ -412,10 +406,9 @@ static mdf_lowered_id find_ground_of_branch(const struct mdf_lowered *lowered, c
     const struct mdf_lowered_region *region = is_then ? &branches->then : &branches->otherwise;
     mdf_lowered_id id = side_of(&branches->merges[number], is_then);
     bool is_free = is_left_by_others(region, id, region->n_ops);
-    size_t i;
 
     while (is_free) {
-        for (i = 0; i < branches->n_merges; i++) {
+        for (size_t i = 0; i < branches->n_merges; i++) {
             is_free &= i == number || side_of(&branches->merges[i], is_then) != id;
         }
         if (!is_free || mdf_lowered_find_op(region, id) == SIZE_MAX) {
@@ -551,9 +544,7 @@ static enum mdf_lowered_storage storage_of(const struct mdf_lowered *lowered, co
 
 static void plan_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         struct mdf_lowered_stack *inner = inner_stack(loop, loop->stacks[i].item);
 
         loop->stacks[i].is_direct = may_lie_there(lowered, loop, i);
@@ -679,9 +670,7 @@ static void order_states(struct mdf_lowered_loop *loop)
 
 static void take_over(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         struct mdf_lowered_state *state = &loop->states[i];
         mdf_lowered_id id = find_taken(loop, state);
         const struct mdf_lowered_state *other = id == MDF_LOWERED_NONE ? NULL : mdf_lowered_state_of(loop, id);
@@ -692,7 +681,7 @@ static void take_over(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
         }
     }
     order_states(loop);
-    for (i = loop->n_states; i-- > 0;) { /* the last of a row is there first */
+    for (size_t i = loop->n_states; i-- > 0;) { /* the last of a row is there first */
         struct mdf_lowered_state *state = &loop->states[i];
 
         state->storage = state->takes_over ? mdf_lowered_state_of(loop, state->other)->storage : state->storage;
@@ -701,16 +690,14 @@ static void take_over(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop
 
 static void plan_states(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         struct mdf_lowered_state *state = &loop->states[i];
 
         state->storage = (uint8_t)storage_of(lowered, loop, state);
         lowered->values[state->parameter].is_in_place = lowered->values[state->next].is_in_place =
             state->storage == MDF_LOWERED_IN_PLACE;
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
 
         if (state->storage == MDF_LOWERED_IN_PLACE &&
@@ -730,13 +717,12 @@ static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_re
                         void (*plan)(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop))
 {
     const struct mdf_lowered_region *inner;
-    size_t i, k;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (region->ops[i].code == MDF_LOWERED_LOOP) {
             plan(lowered, region->ops[i].of.loop);
         }
-        for (k = 0; (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+        for (size_t k = 0; (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
             plan_region(lowered, inner, plan);
         }
     }
@@ -746,15 +732,14 @@ static void plan_region(struct mdf_lowered *lowered, const struct mdf_lowered_re
 static void part_states(struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, k;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_PUT) {
             op->of.put->is_in_place = lowered->values[op->out].is_in_place = false;
         }
-        for (k = 0; op->code == MDF_LOWERED_LOOP && k < op->of.loop->n_states; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_LOOP && k < op->of.loop->n_states; k++) {
             if (op->of.loop->states[k].begins_made) {
                 lowered->values[op->of.loop->states[k].made].is_in_place = false;
             }
@@ -764,10 +749,10 @@ static void part_states(struct mdf_lowered *lowered, const struct mdf_lowered_re
             op->of.loop->states[k].lies_in_initial = op->of.loop->states[k].begins_made = op->of.loop->states[k].takes_over =
                 false;
         }
-        for (k = 0; op->code == MDF_LOWERED_IF && k < op->of.branches->n_merges; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_IF && k < op->of.branches->n_merges; k++) {
             lowered->values[op->of.branches->merges[k].out].is_in_place = false;
         }
-        for (k = 0; (inner = mdf_lowered_inner(op, k)) != NULL; k++) {
+        for (size_t k = 0; (inner = mdf_lowered_inner(op, k)) != NULL; k++) {
             part_states(lowered, inner);
         }
     }
@@ -782,14 +767,12 @@ void mdf_lowered_plan_loops(struct mdf_lowered *lowered)
 
 bool mdf_lowered_plan_holds(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].is_direct && !may_lie_there(lowered, loop, i)) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         bool is_in_place = state->storage == MDF_LOWERED_IN_PLACE;
         bool is_beside = state->storage == MDF_LOWERED_TWO_BUFFERS && state->begins_made;

@@ -21,12 +21,11 @@ struct work {
 bool mdf_lowered_await_items(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n)
 {
     struct mdf_lowered_concurrent *concurrent = loop->concurrent;
-    size_t look;
 
     if (!concurrent->waits || concurrent->loops[1] != loop) {
         return true;
     }
-    for (look = 0; atomic_load_explicit(&concurrent->n_there, memory_order_acquire) < n; look++) {
+    for (size_t look = 0; atomic_load_explicit(&concurrent->n_there, memory_order_acquire) < n; look++) {
         if (atomic_load_explicit(&concurrent->is_lost, memory_order_relaxed) || mdf_stop_is_asked(lowered->context->stop)) {
             return false;
         }
@@ -68,9 +67,8 @@ int mdf_lowered_run_concurrent(struct mdf_lowered *lowered, struct mdf_lowered_c
 {
     struct work work = {lowered, concurrent};
     double least = HUGE_VAL, ns;
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         size_t n_runs = mdf_lowered_bound(lowered, concurrent->loops[i]);
 
         if (!mdf_lowered_make_room(lowered, concurrent->loops[i], n_runs)) {

@@ -38,18 +38,16 @@ static inline double next_number(const struct source *source)
 static void draw_numbers(const struct mdf_lowered_draw *draw, const struct source *source, mdf_dtype dtype, void *elements,
                          size_t lane)
 {
-    size_t i;
-
     if (dtype == MDF_DTYPE_FLOAT32) {
         float *numbers = (float *)elements + lane;
 
-        for (i = 0; i < draw->n; i++) {
+        for (size_t i = 0; i < draw->n; i++) {
             numbers[i * draw->n_lanes] = (float)next_number(source);
         }
     } else {
         double *numbers = (double *)elements + lane;
 
-        for (i = 0; i < draw->n; i++) {
+        for (size_t i = 0; i < draw->n; i++) {
             numbers[i * draw->n_lanes] = next_number(source);
         }
     }
@@ -61,9 +59,8 @@ static bool draw_lane(const struct mdf_lowered *lowered, const struct mdf_lowere
     struct mdf_context *context = draw->contexts == NULL ? lowered->context : (*draw->contexts)[lane];
     double seed = draw->seed == MDF_LOWERED_NONE ? -1 : number_at(lowered, draw->seed, lane);
     struct source source = {.drawing = drawing, .state = context->random_state};
-    size_t i;
 
-    for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
+    for (size_t i = 0; i < MDF_DRAWING_SETTINGS; i++) {
         source.settings[i] =
             draw->settings[i] == MDF_LOWERED_NONE ? drawing->defaults[i] : number_at(lowered, draw->settings[i], lane);
     }
@@ -80,9 +77,9 @@ static bool draw_lane(const struct mdf_lowered *lowered, const struct mdf_lowere
 /* The lanes from `first` to `end` that draw, without a jump that hangs on the mask; how many they are. */
 static size_t find_drawing(const uint8_t *mask, size_t first, size_t end, uint8_t *lanes)
 {
-    size_t lane, n = 0;
+    size_t n = 0;
 
-    for (lane = first; lane < end; lane++) {
+    for (size_t lane = first; lane < end; lane++) {
         lanes[n] = (uint8_t)(lane - first);
         n += mask == NULL || mask[lane] != 0;
     }
@@ -94,15 +91,15 @@ int mdf_lowered_draw(struct mdf_lowered *lowered, const struct mdf_lowered_draw 
     const uint8_t *mask = draw->mask == MDF_LOWERED_NONE ? NULL : mdf_lowered_elements(lowered, draw->mask);
     void *elements = mdf_lowered_elements(lowered, draw->out);
     uint8_t lanes[MOST_AT_ONCE];
-    size_t first, end, n, i;
+    size_t end, n;
 
     if (mask != NULL) { /* nobody looks at what is not drawn */
         memset(elements, 0, draw->n * draw->n_lanes * mdf_dtype_size((mdf_dtype)lowered->values[draw->out].form.dtype));
     }
-    for (first = 0; first < draw->n_lanes; first = end) {
+    for (size_t first = 0; first < draw->n_lanes; first = end) {
         end = draw->n_lanes - first < MOST_AT_ONCE ? draw->n_lanes : first + MOST_AT_ONCE;
         n = find_drawing(mask, first, end, lanes);
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             if (!draw_lane(lowered, draw, elements, first + lanes[i])) {
                 return 1;
             }

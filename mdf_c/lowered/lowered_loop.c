@@ -40,7 +40,7 @@ bool mdf_lowered_make_array(const struct mdf_lowered *lowered, mdf_lowered_id id
 /* How many items there is room for at first: as many as there are runs, where that is known; else at least as many as before. */
 static size_t first_capacity(const struct mdf_lowered_loop *loop, size_t n_runs)
 {
-    size_t capacity = FIRST_CAPACITY, i;
+    size_t capacity = FIRST_CAPACITY;
 
     if (loop->n_padded > 0) {
         return loop->n_padded;
@@ -48,7 +48,7 @@ static size_t first_capacity(const struct mdf_lowered_loop *loop, size_t n_runs)
     if (n_runs != SIZE_MAX && loop->condition == MDF_LOWERED_NONE) {
         return n_runs;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         size_t fitting = loop->stacks[i].item_bytes == 0 ? FIRST_CAPACITY : FIRST_BYTES / loop->stacks[i].item_bytes;
 
         capacity = fitting < capacity ? fitting : capacity;
@@ -100,17 +100,17 @@ static void measure(const struct mdf_lowered *lowered, struct mdf_lowered_stack 
 /* The columns' elements of some rows, as the rows are now. */
 static void fill_columns(struct mdf_lowered *lowered, const struct mdf_lowered_stack *stack, size_t first, size_t n_rows)
 {
-    size_t n = stack->row_elements, apart = stack->column_length, row, column;
+    size_t n = stack->row_elements, apart = stack->column_length;
     const void *from = lowered->arrays[stack->stack].data;
     void *to = lowered->arrays[stack->columns].data;
 
-    for (row = first; row < first + n_rows; row++) {
+    for (size_t row = first; row < first + n_rows; row++) {
         if (stack->element_bytes == 4) {
-            for (column = 0; column < n; column++) {
+            for (size_t column = 0; column < n; column++) {
                 ((uint32_t *)to)[column * apart + row] = ((const uint32_t *)from)[row * n + column];
             }
         } else {
-            for (column = 0; column < n; column++) {
+            for (size_t column = 0; column < n; column++) {
                 ((uint64_t *)to)[column * apart + row] = ((const uint64_t *)from)[row * n + column];
             }
         }
@@ -142,10 +142,10 @@ static bool make_columns(struct mdf_lowered *lowered, struct mdf_lowered_stack *
 static void show_columns(struct mdf_lowered *lowered, const struct mdf_lowered_call *call, size_t n_rows)
 {
     const struct mdf_lowered_stack *stack = call->stack;
-    size_t apart_bytes = stack->column_length * stack->element_bytes, i;
+    size_t apart_bytes = stack->column_length * stack->element_bytes;
     char *column = lowered->arrays[stack->columns].data;
 
-    for (i = 1; i < call->n_outputs; i++, column += apart_bytes) {
+    for (size_t i = 1; i < call->n_outputs; i++, column += apart_bytes) {
         mdf_lowered_id id = call->outputs[i];
         struct mdf_value *view = id == MDF_LOWERED_NONE ? NULL : &lowered->arrays[id];
 
@@ -311,9 +311,7 @@ static bool begin_state(struct mdf_lowered *lowered, const struct mdf_lowered_st
 static bool begin_held_state(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop,
                              const struct mdf_lowered_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (mdf_lowered_held_state(loop, &loop->stacks[i]) == state) {
             lowered->arrays[state->parameter].data = loop->stacks[i].items;
             copy_bytes(loop->stacks[i].items, lowered->arrays[state->initial].data, loop->stacks[i].item_bytes);
@@ -373,9 +371,9 @@ int mdf_lowered_begin_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop 
 /* The next capacity, of at least n_items. */
 static size_t next_capacity(const struct mdf_lowered_loop *loop, size_t n_items)
 {
-    size_t capacity = loop->stacks[0].capacity, largest = 0, i;
+    size_t capacity = loop->stacks[0].capacity, largest = 0;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         largest = loop->stacks[i].item_bytes > largest ? loop->stacks[i].item_bytes : largest;
     }
     capacity += largest > 0 && capacity > LARGE_BYTES / largest ? capacity / 8 : capacity;
@@ -404,9 +402,7 @@ int mdf_lowered_grow_stacks(struct mdf_lowered *lowered, struct mdf_lowered_loop
 
 static void pad_stacks(const struct mdf_lowered_loop *loop, size_t n_runs)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         size_t n_bytes = (loop->n_padded - n_runs) * loop->stacks[i].item_bytes;
 
         if (n_bytes > 0) {
@@ -417,13 +413,13 @@ static void pad_stacks(const struct mdf_lowered_loop *loop, size_t n_runs)
 
 int mdf_lowered_end_loop(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
-    size_t n_items = n_runs, i;
+    size_t n_items = n_runs;
 
     if (loop->n_padded > 0) {
         pad_stacks(loop, n_runs);
         n_items = loop->n_padded;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (!set_items(lowered, &loop->stacks[i], n_items, &lowered->arrays[loop->stacks[i].stack])) {
             return 1;
         }
@@ -442,7 +438,6 @@ static char *item_place(const struct mdf_lowered_stack *stack, size_t n_runs, si
 static void set_parameters(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
 {
     int64_t number = (int64_t)run;
-    size_t i;
 
     if (loop->number != MDF_LOWERED_NONE) {
         memcpy(&lowered->cells[loop->number], &number, sizeof number);
@@ -450,7 +445,7 @@ static void set_parameters(struct mdf_lowered *lowered, const struct mdf_lowered
     if (loop->is_going_on != MDF_LOWERED_NONE) {
         *(uint8_t *)&lowered->cells[loop->is_going_on] = 1;
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         const struct mdf_lowered_rows *rows = &loop->rows[i];
         size_t n_bytes = mdf_lowered_size(lowered, rows->parameter);
         char *item = (char *)mdf_lowered_elements(lowered, rows->source) + (rows->is_reversed ? n_runs - 1 - run : run) * n_bytes;
@@ -468,12 +463,10 @@ static void set_parameters(struct mdf_lowered *lowered, const struct mdf_lowered
 
 static bool open_items(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
 {
-    size_t i;
-
     if (loop->n_stacks > 0 && run >= loop->stacks[0].capacity && mdf_lowered_grow_stacks(lowered, loop, run + 1) != 0) {
         return false;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_state *held = mdf_lowered_held_state(loop, &loop->stacks[i]);
 
         if (held != NULL) {
@@ -488,16 +481,14 @@ static bool open_items(struct mdf_lowered *lowered, struct mdf_lowered_loop *loo
 /* Items may be what states are now: they are put aside before any state goes on. */
 static void close_run(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
 
         if (!stack->is_direct && !stack->is_put && !stack->is_behind) {
             copy_bytes(item_place(stack, n_runs, run), mdf_lowered_elements(lowered, stack->item), stack->item_bytes);
         }
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         struct mdf_value *parameter = &lowered->arrays[state->parameter];
         struct mdf_value *next = &lowered->arrays[mdf_lowered_exchanged(state)];

@@ -53,19 +53,17 @@ static size_t inner_count(const struct mdf_lowered_nest *nest, size_t whole, siz
 
 static void find_last_uses(const struct mdf_lowered_nest *nest, uint8_t *last_use)
 {
-    size_t i, k;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         last_use[i] = (uint8_t)i;
-        for (k = 0; k < step->n_in; k++) {
+        for (size_t k = 0; k < step->n_in; k++) {
             last_use[step->in[k]] = (uint8_t)i;
         }
         if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
             last_use[step->view.at] = (uint8_t)i;
         }
-        for (k = 0; step->is_fused && k < 2; k++) {
+        for (size_t k = 0; step->is_fused && k < 2; k++) {
             last_use[nest->steps[step->in[0]].in[k]] = (uint8_t)i;
         }
     }
@@ -81,12 +79,12 @@ static bool is_read_in_place(const struct mdf_nest_step *step)
 /* About the bytes of all registers that are there at a time, for one index of the axis before `whole`. */
 static size_t tile_bytes(const struct mdf_lowered_nest *nest, const struct mdf_nest_tiles *tiles, size_t whole)
 {
-    size_t most = 1, i, j;
+    size_t most = 1;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         size_t n = 0;
 
-        for (j = 0; j <= i; j++) {
+        for (size_t j = 0; j <= i; j++) {
             const struct mdf_nest_step *step = &nest->steps[j];
 
             if (step->kind != MDF_NEST_STORE && tiles->last_use[j] >= i && !(step->level == whole && is_read_in_place(step))) {
@@ -100,10 +98,10 @@ static size_t tile_bytes(const struct mdf_lowered_nest *nest, const struct mdf_n
 
 static void choose_tiles(const struct mdf_lowered_nest *nest, struct mdf_nest_tiles *tiles)
 {
-    size_t n, i;
+    size_t n;
 
     tiles->whole = nest->n_axes;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_FOLD && nest->steps[i].level < tiles->whole) {
             tiles->whole = nest->steps[i].level;
         }
@@ -125,9 +123,8 @@ static bool lies_in_row(const struct mdf_lowered_nest *nest, const struct mdf_ne
                         size_t level)
 {
     int64_t stride = 1;
-    size_t axis;
 
-    for (axis = level; axis-- > 0 && axis + 1 >= tiles->whole;) {
+    for (size_t axis = level; axis-- > 0 && axis + 1 >= tiles->whole;) {
         if (view->strides[axis] != stride && (axis + 1 > tiles->whole || tiles->cut > 1)) {
             return false;
         }
@@ -138,9 +135,7 @@ static bool lies_in_row(const struct mdf_lowered_nest *nest, const struct mdf_ne
 
 static bool is_even(const struct mdf_nest_tiles *tiles, const struct mdf_nest_view *view, size_t level)
 {
-    size_t axis;
-
-    for (axis = level; axis-- > 0 && axis + 1 >= tiles->whole;) {
+    for (size_t axis = level; axis-- > 0 && axis + 1 >= tiles->whole;) {
         if (view->strides[axis] != 0) {
             return false;
         }
@@ -151,9 +146,7 @@ static bool is_even(const struct mdf_nest_tiles *tiles, const struct mdf_nest_vi
 /* Whether the elements are the same in all tiles. */
 static bool stays(const struct mdf_nest_tiles *tiles, const struct mdf_nest_view *view)
 {
-    size_t axis;
-
-    for (axis = 0; axis < tiles->whole; axis++) {
+    for (size_t axis = 0; axis < tiles->whole; axis++) {
         if (view->strides[axis] != 0) {
             return false;
         }
@@ -189,9 +182,7 @@ static bool needs_memory(const struct mdf_lowered_nest *nest, const struct mdf_n
 /* Memory of an element step that nothing reads any more, for another one; NULL: there is none. */
 static char *memory_of_another(const struct mdf_lowered_nest *nest, const struct mdf_nest_tiles *tiles, size_t i)
 {
-    size_t j;
-
-    for (j = 0; j < i && nest->steps[i].kind == MDF_NEST_ELEMENT; j++) {
+    for (size_t j = 0; j < i && nest->steps[i].kind == MDF_NEST_ELEMENT; j++) {
         struct tile *tile = &tiles->registers[j];
 
         if (nest->steps[j].kind == MDF_NEST_ELEMENT && tile->own != NULL && !tile->is_lent && !tile->is_outside &&
@@ -220,10 +211,9 @@ static bool make_operands(struct mdf_lowered *lowered, const struct mdf_lowered_
 {
     const struct mdf_nest_step *step = &nest->steps[i];
     struct tile *tile = &tiles->registers[i];
-    size_t k;
 
     tile->cast = (struct cast_types){(mdf_dtype)step->operand_dtype, (mdf_dtype)step->dtype};
-    for (k = 0; k < step->n_in; k++) {
+    for (size_t k = 0; k < step->n_in; k++) {
         const struct tile *operand = &tiles->registers[step->in[k]];
         size_t size = mdf_dtype_size((mdf_dtype)nest->steps[step->in[k]].dtype);
         bool is_fold = step->kind == MDF_NEST_FOLD && k == 0, is_load = nest->steps[step->in[k]].kind == MDF_NEST_LOAD;
@@ -267,12 +257,10 @@ static bool make_register(struct mdf_lowered *lowered, const struct mdf_lowered_
 /* Finds the registers that lie in the value where they are stored. */
 static void find_homes(const struct mdf_lowered_nest *nest, struct mdf_nest_tiles *tiles)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         tiles->registers[i].store = MDF_NEST_NONE;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_STORE && nest->steps[step->in[0]].kind != MDF_NEST_LOAD && step->level >= tiles->whole &&
@@ -285,7 +273,6 @@ static void find_homes(const struct mdf_lowered_nest *nest, struct mdf_nest_tile
 static bool make_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nest)
 {
     struct mdf_nest_tiles *tiles = mdf_arena_allocate(&lowered->arena, sizeof *tiles);
-    size_t i;
 
     if (tiles == NULL) {
         return false;
@@ -297,7 +284,7 @@ static bool make_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest *nes
         return false;
     }
     find_homes(nest, tiles);
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (!make_register(lowered, nest, tiles, i)) {
             return false;
         }
@@ -328,14 +315,13 @@ static bool make_open_tiles(struct mdf_lowered *lowered, struct mdf_lowered_nest
 static void fit_open_tiles(const struct mdf_lowered_nest *nest)
 {
     struct mdf_nest_tiles *tiles = nest->tiles;
-    size_t i, k;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         struct tile *tile = &tiles->registers[i];
 
         tile->n_inner = inner_count(nest, tiles->whole, step->level);
-        for (k = 0; k < step->n_in; k++) {
+        for (size_t k = 0; k < step->n_in; k++) {
             tile->repeats[k] = count_repeats(step, k, tile, &tiles->registers[step->in[k]]);
         }
     }
@@ -361,9 +347,8 @@ static size_t count_elements(const struct position *position, const struct tile 
 static char *view_place(const struct position *position, const struct mdf_nest_view *view, size_t size)
 {
     int64_t offset = view->first;
-    size_t axis;
 
-    for (axis = 0; axis < position->tiles->whole; axis++) {
+    for (size_t axis = 0; axis < position->tiles->whole; axis++) {
         offset += (int64_t)position->indices[axis] * view->strides[axis];
     }
     return (char *)mdf_lowered_elements(position->lowered, view->id) + offset * (int64_t)size;
@@ -387,13 +372,11 @@ static inline void copy_element(char *target, const char *source, size_t size)
 /* n elements, `from` and `to` bytes apart. */
 static void copy_line(char *target, int64_t to, const char *source, int64_t from, size_t n, size_t size)
 {
-    size_t i;
-
     if (to == (int64_t)size && from == (int64_t)size) {
         memcpy(target, source, n * size);
         return;
     }
-    for (i = 0; i < n; i++, target += to, source += from) {
+    for (size_t i = 0; i < n; i++, target += to, source += from) {
         copy_element(target, source, size);
     }
 }
@@ -403,7 +386,7 @@ static void copy_axes(const struct position *position, const struct mdf_nest_vie
                       size_t step, char *place, bool stores, size_t size)
 {
     bool is_cut = axis + 1 == position->tiles->whole;
-    size_t n = axis >= level ? 1 : is_cut ? position->n : position->nest->extents[axis], i;
+    size_t n = axis >= level ? 1 : is_cut ? position->n : position->nest->extents[axis];
     int64_t stride = axis >= level ? 0 : view->strides[axis] * (int64_t)size;
 
     if (axis + 1 >= level) {
@@ -415,7 +398,7 @@ static void copy_axes(const struct position *position, const struct mdf_nest_vie
         *row += n * step;
         return;
     }
-    for (i = 0; i < n; i++, place += stride) {
+    for (size_t i = 0; i < n; i++, place += stride) {
         copy_axes(position, view, axis + 1, level, row, step, place, stores, size);
     }
 }
@@ -613,9 +596,7 @@ static bool is_done(const struct position *position, size_t i)
 
 static bool run_tile(const struct position *position)
 {
-    size_t i;
-
-    for (i = 0; i < position->nest->n_steps; i++) {
+    for (size_t i = 0; i < position->nest->n_steps; i++) {
         if (is_done(position, i)) {
             continue;
         }
@@ -681,7 +662,6 @@ struct mdf_nest_opening {
 static struct mdf_nest_opening *make_opening(struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
     struct mdf_nest_opening *opening = mdf_arena_array(&lowered->arena, 1, sizeof *opening);
-    size_t i;
 
     if (opening == NULL) {
         return NULL;
@@ -691,7 +671,7 @@ static struct mdf_nest_opening *make_opening(struct mdf_lowered *lowered, const 
     if (opening->loads == NULL || opening->stores == NULL) {
         return NULL;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
         const struct mdf_lowered_value *value = moves ? &lowered->values[step->view.id] : NULL;
@@ -755,7 +735,6 @@ int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *
 {
     const struct mdf_nest_opening *opening = nest->opening;
     int64_t n;
-    size_t i;
 
     if (opening == NULL) {
         opening = nest->opening = make_opening(lowered, nest);
@@ -764,7 +743,7 @@ int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *
         }
     }
     n = opening->n_loads > 0 ? *opening->loads[0] : -1;
-    for (i = 1; i < opening->n_loads; i++) {
+    for (size_t i = 1; i < opening->n_loads; i++) {
         if (*opening->loads[i] != n) {
             return 1;
         }
@@ -773,7 +752,7 @@ int mdf_lowered_open_nest(struct mdf_lowered *lowered, struct mdf_lowered_nest *
     if (n == 0 && opening->needs_some) {
         return 1;
     }
-    for (i = 0; i < opening->n_stores; i++) {
+    for (size_t i = 0; i < opening->n_stores; i++) {
         if (!make_open_array(lowered, &opening->stores[i], (size_t)n)) {
             return 1;
         }

@@ -86,9 +86,8 @@ static uint64_t head_of(const struct mdf_value *value)
 static bool has_shape(const struct mdf_value *value, const int64_t *shape)
 {
     const int64_t *sizes = mdf_value_shape(value);
-    size_t i;
 
-    for (i = 0; i < value->rank; i++) {
+    for (size_t i = 0; i < value->rank; i++) {
         if (sizes[i] != shape[i]) {
             return false;
         }
@@ -128,9 +127,7 @@ static bool is_word(const struct mdf_lowered *lowered, mdf_lowered_id id)
 /* The scalars that are words, or those that are not. */
 static void add_scalar_inputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports, bool words)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_inputs; i++) {
+    for (size_t i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
 
         if (lowered->values[id].is_scalar && is_word(lowered, id) == words && !lowered->values[id].is_list) {
@@ -144,9 +141,7 @@ static void add_scalar_inputs(const struct mdf_lowered *lowered, struct mdf_lowe
 
 static bool add_array_inputs(struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_inputs; i++) {
+    for (size_t i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
         const struct mdf_lowered_value *value = &lowered->values[id];
         struct array_input input = {.source = value->source, .form = &value->form, .id = id};
@@ -168,20 +163,18 @@ static bool add_array_inputs(struct mdf_lowered *lowered, struct mdf_lowered_por
 /* Whether a CALL or LOOP of the whole region makes an array anew in each run. */
 static bool is_remade(const struct mdf_lowered *lowered, mdf_lowered_id id)
 {
-    size_t i, j;
-
     if (lowered->values[id].place == MDF_LOWERED_PARAMETER) {
         return true;
     }
-    for (i = 0; i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
         const struct mdf_lowered_op *op = &lowered->region.ops[i];
 
-        for (j = 0; op->code == MDF_LOWERED_CALL && j < op->of.call->n_outputs; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_CALL && j < op->of.call->n_outputs; j++) {
             if (op->of.call->outputs[j] == id && op->of.call->draw == NULL && op->of.call->routine == NULL) {
                 return true;
             }
         }
-        for (j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_stacks; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_stacks; j++) {
             if (op->of.loop->stacks[j].stack == id) {
                 return true;
             }
@@ -192,9 +185,7 @@ static bool is_remade(const struct mdf_lowered *lowered, mdf_lowered_id id)
 
 static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
 
         if (lowered->values[id].is_scalar && lowered->outputs[i].n_items == 0 && !lowered->outputs[i].is_list &&
@@ -216,9 +207,7 @@ static void add_scalar_outputs(const struct mdf_lowered *lowered, struct mdf_low
 
 static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowered_ports *ports)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
         if (!lowered->values[output->id].is_scalar || output->n_items > 0 || output->is_list || output->is_optional) {
@@ -234,15 +223,14 @@ static void add_array_outputs(const struct mdf_lowered *lowered, struct mdf_lowe
 static bool draws_in(const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_CALL && op->operator!= NULL &&(op->operator->flags & MDF_OPERATOR_RANDOM) != 0) {
             return true;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (draws_in(inner)) {
                 return true;
             }
@@ -381,9 +369,8 @@ static inline bool take_inputs(struct mdf_lowered *lowered)
 static bool is_read(const struct mdf_lowered *lowered, const char *bytes, size_t n_bytes)
 {
     const struct mdf_lowered_ports *ports = lowered->ports;
-    size_t i;
 
-    for (i = 0; i < ports->n_array_inputs; i++) {
+    for (size_t i = 0; i < ports->n_array_inputs; i++) {
         mdf_lowered_id id = ports->array_inputs[i].id;
         const char *input = lowered->arrays[id].data;
 
@@ -424,9 +411,8 @@ static void take_array_of_list(struct mdf_lowered *lowered, const struct array_o
 static void take_results(struct mdf_lowered *lowered)
 {
     struct mdf_lowered_ports *ports = lowered->ports;
-    size_t i;
 
-    for (i = 0; i < ports->n_array_outputs; i++) {
+    for (size_t i = 0; i < ports->n_array_outputs; i++) {
         const struct array_output *output = &ports->array_outputs[i];
         struct mdf_value *slot = output->output->slot, *array = &lowered->arrays[output->output->id];
         const char *elements = output->is_remade && output->output->gives ? mdf_value_own_elements(slot) : NULL;
@@ -711,12 +697,11 @@ static void put_array(struct mdf_lowered *lowered, struct array_output *output)
 static inline bool put_outputs(struct mdf_lowered *lowered)
 {
     struct mdf_lowered_ports *ports = lowered->ports;
-    size_t i;
 
     if (!prepare_scalars(lowered, ports)) {
         return false;
     }
-    for (i = 0; i < ports->n_array_outputs; i++) {
+    for (size_t i = 0; i < ports->n_array_outputs; i++) {
         if (!prepare_array(lowered, &ports->array_outputs[i])) {
             return false;
         }
@@ -725,7 +710,7 @@ static inline bool put_outputs(struct mdf_lowered *lowered)
     if (ports->n_others > 0) {
         put_others(lowered, ports);
     }
-    for (i = 0; i < ports->n_array_outputs; i++) {
+    for (size_t i = 0; i < ports->n_array_outputs; i++) {
         put_array(lowered, &ports->array_outputs[i]);
     }
     return true;
@@ -777,20 +762,18 @@ enum mdf_lowered_outcome mdf_lowered_run(struct mdf_lowered *lowered)
 
 static void release_calls(struct mdf_memory *memory, const struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
-        for (j = 0; op->code == MDF_LOWERED_CALL && j < MDF_CALL_SCRATCH; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_CALL && j < MDF_CALL_SCRATCH; j++) {
             mdf_value_clear(memory, &op->of.call->call.scratch[j]);
         }
-        for (j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_products; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_products; j++) {
             mdf_value_clear(memory, &op->of.loop->products[j]->panels);
             mdf_value_clear(memory, &op->of.loop->products[j]->results);
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             release_calls(memory, inner);
         }
     }
@@ -798,12 +781,10 @@ static void release_calls(struct mdf_memory *memory, const struct mdf_lowered_re
 
 static void release_ports(struct mdf_memory *memory, struct mdf_lowered_ports *ports)
 {
-    size_t i;
-
-    for (i = 0; i < ports->n_scalar_outputs; i++) {
+    for (size_t i = 0; i < ports->n_scalar_outputs; i++) {
         mdf_value_clear(memory, &ports->spares[i]);
     }
-    for (i = 0; i < ports->n_array_outputs; i++) {
+    for (size_t i = 0; i < ports->n_array_outputs; i++) {
         mdf_value_clear(memory, &ports->array_outputs[i].spare);
     }
     if (ports->marks != NULL) {
@@ -816,7 +797,6 @@ void mdf_lowered_release(struct mdf_lowered *lowered)
     struct mdf_lowered_kept *kept;
     struct mdf_memory *memory;
     struct mdf_arena arena;
-    size_t i;
 
     if (lowered == NULL) {
         return;
@@ -827,7 +807,7 @@ void mdf_lowered_release(struct mdf_lowered *lowered)
         lowered->release_code(lowered);
     }
     release_calls(memory, &lowered->region);
-    for (i = 0; lowered->arrays != NULL && i < lowered->n_values; i++) {
+    for (size_t i = 0; lowered->arrays != NULL && i < lowered->n_values; i++) {
         mdf_value_clear(memory, &lowered->arrays[i]);
     }
     if (lowered->ports != NULL) {

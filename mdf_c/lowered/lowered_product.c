@@ -32,9 +32,7 @@ static bool make_bytes(const struct mdf_lowered *lowered, struct mdf_value *valu
 
 bool mdf_lowered_make_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         struct mdf_lowered_product *product = loop->products[i];
 
         if ((product->prepared.is_laid_out && !make_bytes(lowered, &product->panels, product->prepared.n_bytes)) ||
@@ -48,9 +46,7 @@ bool mdf_lowered_make_products(struct mdf_lowered *lowered, struct mdf_lowered_l
 
 bool mdf_lowered_begin_products(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t n_runs)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         const struct mdf_lowered_product *product = loop->products[i];
 
         if (product->prepared.is_laid_out) {
@@ -70,9 +66,7 @@ void mdf_lowered_multiply(struct mdf_lowered *lowered, const struct mdf_lowered_
 
 void mdf_lowered_multiply_behind(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         if (loop->products[i]->is_behind) {
             mdf_lowered_multiply(lowered, loop->products[i]);
         }
@@ -82,12 +76,12 @@ void mdf_lowered_multiply_behind(struct mdf_lowered *lowered, const struct mdf_l
 /* Items lie in the order of the runs, or the other way round; so do the results. */
 int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_loop *loop, size_t run)
 {
-    size_t left = run < loop->ahead_runs ? loop->ahead_runs - run : 0, n = left < loop->block_runs ? left : loop->block_runs, i;
+    size_t left = run < loop->ahead_runs ? loop->ahead_runs - run : 0, n = left < loop->block_runs ? left : loop->block_runs;
 
     if (loop->concurrent != NULL && !mdf_lowered_await_items(lowered, loop, run + n)) {
         return 1;
     }
-    for (i = 0; n > 0 && i < loop->n_products; i++) {
+    for (size_t i = 0; n > 0 && i < loop->n_products; i++) {
         const struct mdf_lowered_product *product = loop->products[i];
         const char *items;
         size_t first;
@@ -109,10 +103,10 @@ int mdf_lowered_multiply_ahead(struct mdf_lowered *lowered, struct mdf_lowered_l
 
 void mdf_lowered_place_products(struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop, size_t n_runs, size_t run)
 {
-    size_t first = run / loop->block_runs * loop->block_runs, i;
+    size_t first = run / loop->block_runs * loop->block_runs;
     size_t n = n_runs - first < loop->block_runs ? n_runs - first : loop->block_runs;
 
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         const struct mdf_lowered_product *product = loop->products[i];
 
         if (product->rows != NULL) {

@@ -22,21 +22,17 @@ static void visit_op(const struct visit *visit, struct mdf_lowered_op *op);
 
 static void visit_region(const struct visit *visit, const struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         visit_op(visit, &region->ops[i]);
     }
 }
 
 static void visit_branches(const struct visit *visit, struct mdf_lowered_if *branches)
 {
-    size_t i;
-
     read(visit, &branches->condition, false);
     visit_region(visit, &branches->then);
     visit_region(visit, &branches->otherwise);
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         read(visit, &branches->merges[i].then, true);
         read(visit, &branches->merges[i].otherwise, true);
     }
@@ -44,17 +40,15 @@ static void visit_branches(const struct visit *visit, struct mdf_lowered_if *bra
 
 static void visit_loop(const struct visit *visit, struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
     read(visit, &loop->trip_count, false);
     read(visit, &loop->condition, false);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         read(visit, &loop->states[i].initial, true);
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         read(visit, &loop->rows[i].source, false);
     }
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         if (!loop->products[i]->is_behind) { /* else it is made here */
             read(visit, &loop->products[i]->a, false);
         }
@@ -63,10 +57,10 @@ static void visit_loop(const struct visit *visit, struct mdf_lowered_loop *loop)
     }
     visit_region(visit, &loop->body);
     read(visit, &loop->next_condition, false);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         read(visit, &loop->states[i].next, true);
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         read(visit, &loop->stacks[i].item, false);
         if (loop->stacks[i].appends) {
             read(visit, &loop->stacks[i].initial, false);
@@ -76,16 +70,14 @@ static void visit_loop(const struct visit *visit, struct mdf_lowered_loop *loop)
 
 static void visit_op(const struct visit *visit, struct mdf_lowered_op *op)
 {
-    size_t i;
-
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
-        for (i = 0; i < op->of.call->n_inputs; i++) {
+        for (size_t i = 0; i < op->of.call->n_inputs; i++) {
             read(visit, &op->of.call->inputs[i], false);
         }
         break;
     case MDF_LOWERED_NEST:
-        for (i = 0; i < op->of.nest->n_steps; i++) {
+        for (size_t i = 0; i < op->of.nest->n_steps; i++) {
             if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
                 read(visit, &op->of.nest->steps[i].view.id, false);
             }
@@ -98,7 +90,7 @@ static void visit_op(const struct visit *visit, struct mdf_lowered_op *op)
         visit_loop(visit, op->of.loop);
         break;
     MDF_LOWERED_CASES_OF_ELEMENTS:
-        for (i = 0; i < op->n_in; i++) {
+        for (size_t i = 0; i < op->n_in; i++) {
             read(visit, &op->in[i], false);
         }
         break;
@@ -195,33 +187,31 @@ size_t mdf_lowered_count_marked(const struct mdf_lowered_op *op, const bool *mar
 
 void mdf_lowered_visit_results(const struct mdf_lowered_op *op, mdf_lowered_result visitor, void *context)
 {
-    size_t i;
-
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
-        for (i = 0; i < op->of.call->n_outputs; i++) {
+        for (size_t i = 0; i < op->of.call->n_outputs; i++) {
             if (op->of.call->outputs[i] != MDF_LOWERED_NONE) {
                 visitor(context, op->of.call->outputs[i]);
             }
         }
         break;
     case MDF_LOWERED_NEST:
-        for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
+        for (size_t i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
             if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
                 visitor(context, op->of.nest->steps[i].view.id);
             }
         }
         break;
     case MDF_LOWERED_IF:
-        for (i = 0; i < op->of.branches->n_merges; i++) {
+        for (size_t i = 0; i < op->of.branches->n_merges; i++) {
             visitor(context, op->of.branches->merges[i].out);
         }
         break;
     case MDF_LOWERED_LOOP:
-        for (i = 0; i < op->of.loop->n_states; i++) {
+        for (size_t i = 0; i < op->of.loop->n_states; i++) {
             visitor(context, op->of.loop->states[i].parameter);
         }
-        for (i = 0; i < op->of.loop->n_stacks; i++) {
+        for (size_t i = 0; i < op->of.loop->n_stacks; i++) {
             visitor(context, op->of.loop->stacks[i].stack);
         }
         break;
@@ -243,9 +233,7 @@ void mdf_lowered_mark_results(const struct mdf_lowered_op *op, bool *marks)
 
 void mdf_lowered_mark_following(const struct mdf_lowered_region *region, size_t first, size_t end, bool *marks)
 {
-    size_t i;
-
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         if (i == first || mdf_lowered_count_marked(&region->ops[i], marks) > 0) {
             mdf_lowered_mark_results(&region->ops[i], marks);
         }
@@ -277,9 +265,7 @@ static bool makes(const struct mdf_lowered_op *op, mdf_lowered_id id)
 
 size_t mdf_lowered_find_maker(const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (makes(&region->ops[i], id)) {
             return i;
         }
@@ -307,9 +293,7 @@ bool mdf_lowered_is_next(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 
 const struct mdf_lowered_state *mdf_lowered_state_of(const struct mdf_lowered_loop *loop, mdf_lowered_id parameter)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (loop->states[i].parameter == parameter) {
             return &loop->states[i];
         }
@@ -326,13 +310,12 @@ const struct mdf_lowered_op *mdf_lowered_op_of(const struct mdf_lowered_region *
 {
     const struct mdf_lowered_op *found = NULL;
     const struct mdf_lowered_region *inner;
-    size_t i, k;
 
-    for (i = 0; found == NULL && i < region->n_ops; i++) {
+    for (size_t i = 0; found == NULL && i < region->n_ops; i++) {
         if (region->ops[i].out == out && out != MDF_LOWERED_NONE) {
             return &region->ops[i];
         }
-        for (k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
+        for (size_t k = 0; found == NULL && (inner = mdf_lowered_inner(&region->ops[i], k)) != NULL; k++) {
             found = mdf_lowered_op_of(inner, out);
         }
     }

@@ -34,9 +34,8 @@ static bool run_loop_once(struct mdf_lowered *lowered, const struct mdf_lowered_
 {
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
     const void *operands[MDF_MAX_OPERANDS] = {NULL};
-    size_t i;
 
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         operands[i] = &lowered->cells[op->in[i]];
     }
     return op->loop(&lowered->cells[op->out], operands, steps, 1, op->loop_settings);
@@ -56,10 +55,9 @@ static bool find_place(const struct mdf_lowered *lowered, const struct mdf_lower
 {
     const struct mdf_lowered_put *put = op->of.put;
     const int64_t *indices = mdf_lowered_elements(lowered, op->in[2]);
-    size_t i;
 
     *place = 0;
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         int64_t index = indices[i] < 0 ? indices[i] + put->limits[i] : indices[i];
 
         if (index < 0 || index >= put->limits[i]) {
@@ -148,9 +146,7 @@ static void note_surprise(struct mdf_lowered *lowered, const struct mdf_lowered_
 
 static int run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *routine)
 {
-    size_t i;
-
-    for (i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
+    for (size_t i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
         if (routine->inputs[i] != MDF_LOWERED_NONE) {
             routine->in[i] = mdf_lowered_elements(lowered, routine->inputs[i]);
         }
@@ -163,8 +159,6 @@ static int run_routine(struct mdf_lowered *lowered, struct mdf_lowered_routine *
 
 int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *call)
 {
-    size_t i;
-
     if (call->stack != NULL) {
         mdf_lowered_look_at_stack(lowered, call);
         return 0;
@@ -185,7 +179,7 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
     if (call->weakens) {
         mdf_weaken_outputs(&call->call);
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != MDF_LOWERED_NONE && !take_result(lowered, call->outputs[i])) {
             note_surprise(lowered, call, i);
             return 1;
@@ -199,12 +193,11 @@ int mdf_lowered_run_call(struct mdf_lowered *lowered, struct mdf_lowered_call *c
 static bool run_branches(struct mdf_lowered *lowered, const struct mdf_lowered_if *branches)
 {
     bool taken = mdf_lowered_truth(lowered, branches->condition);
-    size_t i;
 
     if (!mdf_lowered_run_region(lowered, taken ? &branches->then : &branches->otherwise)) {
         return false;
     }
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         const struct mdf_lowered_merge *merge = &branches->merges[i];
         mdf_lowered_id source = taken ? merge->then : merge->otherwise;
 
@@ -247,9 +240,8 @@ static bool run_op(struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 bool mdf_lowered_run_region(struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
 {
     uint64_t *cells = lowered->cells;
-    size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code <= MDF_LOWERED_SELECT ? !mdf_lowered_run_scalar(cells, op) : !run_op(lowered, op)) {

@@ -168,9 +168,7 @@ void mdf_nest_fold_rows(const struct mdf_nest_step *step, const struct mdf_nest_
 
 static bool touches(const struct mdf_lowered_nest *nest, enum mdf_nest_kind kind, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == kind && nest->steps[i].view.id == id) {
             return true;
         }
@@ -206,9 +204,7 @@ size_t mdf_nest_totals_of_few(const struct mdf_nest_step *fold, size_t n)
 
 void mdf_nest_add_operands(const struct mdf_nest_step *step, struct mdf_nest_set *set)
 {
-    size_t k;
-
-    for (k = 0; k < step->n_in; k++) {
+    for (size_t k = 0; k < step->n_in; k++) {
         mdf_nest_set_add(set, step->in[k]);
     }
     if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
@@ -230,9 +226,7 @@ bool mdf_nest_reads_any(const struct mdf_nest_step *step, const struct mdf_nest_
 
 uint8_t mdf_nest_start(const struct mdf_lowered_nest *nest, size_t i)
 {
-    size_t k;
-
-    for (k = i + 1; k < nest->n_steps; k++) {
+    for (size_t k = i + 1; k < nest->n_steps; k++) {
         if (nest->steps[k].has_start && nest->steps[k].in[0] == i) {
             return nest->steps[k].in[1];
         }
@@ -291,7 +285,7 @@ static bool is_simple_along(const struct mdf_lowered_nest *nest, const struct md
 bool mdf_nest_is_in_pairs(const struct mdf_lowered_nest *nest, size_t i)
 {
     const struct mdf_nest_step *fold = &nest->steps[i];
-    size_t n, k;
+    size_t n;
 
     if (fold->kind != MDF_NEST_FOLD || fold->fold != MDF_NEST_SUM || mdf_dtype_kind((mdf_dtype)fold->dtype) != 'f' ||
         fold->has_start || fold->is_fused || fold->level == 0 || fold->level + 1u != nest->n_axes || nest->is_open ||
@@ -299,7 +293,7 @@ bool mdf_nest_is_in_pairs(const struct mdf_lowered_nest *nest, size_t i)
         return false;
     }
     n = nest->extents[fold->level];
-    for (k = 0; k < nest->n_steps; k++) {
+    for (size_t k = 0; k < nest->n_steps; k++) {
         if (!is_simple_along(nest, &nest->steps[k]) || (k != i && mdf_nest_folds_axis(nest, k, fold->level))) {
             return false;
         }

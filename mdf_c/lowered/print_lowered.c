@@ -33,9 +33,7 @@ static void print_id(struct mdf_text *text, mdf_lowered_id id)
 
 static void print_ids(struct mdf_text *text, const mdf_lowered_id *ids, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_text_append_string(text, i > 0 ? ", " : "");
         print_id(text, ids[i]);
     }
@@ -78,11 +76,10 @@ static void print_element_op(struct mdf_text *text, const struct mdf_lowered *lo
 static void print_put(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_put *put = op->of.put;
-    size_t i;
 
     print_value(text, lowered, op->out);
     mdf_text_printf(text, " = put v%u in v%u at v%u by ", (unsigned)op->in[1], (unsigned)op->in[0], (unsigned)op->in[2]);
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         mdf_text_printf(text, "%s%" PRId64 " of %" PRId64, i > 0 ? ", " : "", put->steps[i], put->limits[i]);
     }
     mdf_text_append_string(text, put->is_in_place ? ", in place" : "");
@@ -92,9 +89,8 @@ static void print_put(struct mdf_text *text, const struct mdf_lowered *lowered, 
 static void print_call(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_call *call = op->of.call;
-    size_t i;
 
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (i == 0 || call->stack == NULL || call->outputs[i] != MDF_LOWERED_NONE) {
             mdf_text_append_string(text, i > 0 ? ", " : "");
             print_value(text, lowered, call->outputs[i]);
@@ -139,9 +135,7 @@ static void print_bound(struct mdf_text *text, const struct mdf_lowered_loop *lo
 
 static void print_axes(struct mdf_text *text, const struct mdf_lowered_nest *nest)
 {
-    size_t axis;
-
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         mdf_text_append_string(text, axis > 0 ? ", " : " ");
         if (nest->is_open && axis == nest->open_axis) {
             mdf_text_append_string(text, "n");
@@ -182,13 +176,11 @@ void mdf_lowered_op_print(struct mdf_text *text, const struct mdf_lowered *lower
 
 static void print_view(struct mdf_text *text, const struct mdf_nest_step *step)
 {
-    size_t axis;
-
     mdf_text_printf(text, " v%u", (unsigned)step->view.id);
     if (step->view.first != 0) {
         mdf_text_printf(text, " from %" PRId64, step->view.first);
     }
-    for (axis = 0; axis < step->level; axis++) {
+    for (size_t axis = 0; axis < step->level; axis++) {
         mdf_text_printf(text, "%s%" PRId64, axis == 0 ? " by " : ", ", step->view.strides[axis]);
     }
     if (step->view.at != MDF_NEST_NONE) {
@@ -199,9 +191,7 @@ static void print_view(struct mdf_text *text, const struct mdf_nest_step *step)
 
 static void print_operands(struct mdf_text *text, const struct mdf_nest_step *step)
 {
-    size_t i;
-
-    for (i = 0; i < step->n_in; i++) {
+    for (size_t i = 0; i < step->n_in; i++) {
         mdf_text_printf(text, "%s r%u", i > 0 ? "," : "", (unsigned)step->in[i]);
     }
 }
@@ -251,9 +241,8 @@ static void print_step(struct mdf_text *text, const struct mdf_nest_step *step, 
 static void print_steps(struct mdf_text *text, const struct mdf_lowered_op *op, int indent)
 {
     const struct mdf_lowered_nest *nest = op->of.nest;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         mdf_text_printf(text, "%*s", indent, "");
         print_step(text, &nest->steps[i], i);
         if (nest->steps[i].origin != NULL && (op->origin == NULL || nest->steps[i].origin->path != op->origin->path)) {
@@ -269,9 +258,7 @@ static void print_region(const struct printing *printing, const struct mdf_lower
 
 static void print_merges(const struct printing *printing, const struct mdf_lowered_if *branches, int indent)
 {
-    size_t i;
-
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         const struct mdf_lowered_merge *merge = &branches->merges[i];
 
         mdf_text_printf(printing->text, "%*s", indent, "");
@@ -310,9 +297,7 @@ static const char *storage_text(const struct mdf_lowered *lowered, const struct 
 
 static void print_states(const struct printing *printing, const struct mdf_lowered_loop *loop, int indent)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
 
         mdf_text_printf(printing->text, "%*sstate ", indent, "");
@@ -326,7 +311,7 @@ static void print_states(const struct printing *printing, const struct mdf_lower
         }
         mdf_text_append_string(printing->text, "\n");
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         mdf_text_printf(printing->text, "%*srow ", indent, "");
         print_value(printing->text, printing->lowered, loop->rows[i].parameter);
         mdf_text_printf(printing->text, " of v%u%s\n", (unsigned)loop->rows[i].source,
@@ -336,12 +321,10 @@ static void print_states(const struct printing *printing, const struct mdf_lower
 
 static void print_loop(const struct printing *printing, const struct mdf_lowered_loop *loop, int indent)
 {
-    size_t i;
-
     print_parameter(printing, "number", loop->number, indent + STEP);
     print_parameter(printing, "goes on", loop->is_going_on, indent + STEP);
     print_states(printing, loop, indent + STEP);
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         const struct mdf_lowered_product *product = loop->products[i];
 
         mdf_text_printf(printing->text, "%*sproduct v%u = v%u v%u%s\n", indent + STEP, "", (unsigned)product->out,
@@ -351,7 +334,7 @@ static void print_loop(const struct printing *printing, const struct mdf_lowered
                                               : "");
     }
     print_region(printing, &loop->body, indent + STEP);
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         mdf_text_printf(printing->text, "%*sstack ", indent + STEP, "");
         print_value(printing->text, printing->lowered, loop->stacks[i].stack);
         if (!loop->stacks[i].is_behind) {
@@ -392,9 +375,7 @@ static void print_inner(const struct printing *printing, const struct mdf_lowere
 
 static void print_region(const struct printing *printing, const struct mdf_lowered_region *region, int indent)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         mdf_text_printf(printing->text, "%*s", indent, "");
         mdf_lowered_op_print(printing->text, printing->lowered, &region->ops[i]);
         print_origin(printing->text, region->ops[i].origin);
@@ -418,13 +399,11 @@ static void print_port(const struct printing *printing, const char *what, mdf_lo
 void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered, const struct mdf_lowered_names *names)
 {
     struct printing printing = {text, lowered};
-    mdf_lowered_id id;
-    size_t i;
 
-    for (i = 0; i < lowered->n_inputs; i++) {
+    for (size_t i = 0; i < lowered->n_inputs; i++) {
         print_port(&printing, "input", lowered->inputs[i], names, lowered->values[lowered->inputs[i]].source);
     }
-    for (id = 0; id < lowered->n_values; id++) {
+    for (mdf_lowered_id id = 0; id < lowered->n_values; id++) {
         if (lowered->values[id].place == MDF_LOWERED_CONSTANT) {
             mdf_text_printf(text, "constant v%u ", (unsigned)id);
             mdf_value_print(text, &lowered->values[id].form);
@@ -432,7 +411,7 @@ void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered,
         }
     }
     print_region(&printing, &lowered->region, 0);
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         print_port(&printing, "output", lowered->outputs[i].id, names, lowered->outputs[i].slot);
     }
 }
@@ -441,9 +420,7 @@ void mdf_lowered_print(struct mdf_text *text, const struct mdf_lowered *lowered,
 
 static void print_nests(const struct printing *printing, const struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
@@ -453,7 +430,7 @@ static void print_nests(const struct printing *printing, const struct mdf_lowere
             mdf_text_append_string(printing->text, "\n");
             print_steps(printing->text, op, STEP);
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             print_nests(printing, inner);
         }
     }

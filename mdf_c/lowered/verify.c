@@ -89,10 +89,9 @@ static bool is_whole(unsigned dtype)
 static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, int64_t *low, int64_t *high)
 {
     const struct mdf_nest_view *view = &step->view;
-    size_t axis;
 
     *low = *high = view->first;
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         bool is_open = nest->is_open && axis == nest->open_axis;
         int64_t end = is_open ? 0 : ((int64_t)nest->extents[axis] - 1) * view->strides[axis];
 
@@ -110,14 +109,14 @@ static void find_bounds(const struct mdf_lowered_nest *nest, const struct mdf_ne
 static size_t count_stored(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
     bool used[MDF_NEST_MOST_AXES] = {false};
-    size_t i, axis, next, n = 1, n_axes = step->level;
+    size_t axis, next, n = 1, n_axes = step->level;
     int64_t reach = 0;
 
     if (nest->is_open && nest->open_axis < step->level) {
         used[nest->open_axis] = true;
         n_axes--;
     }
-    for (i = 0; i < n_axes; i++) {
+    for (size_t i = 0; i < n_axes; i++) {
         for (axis = 0, next = SIZE_MAX; axis < step->level; axis++) {
             next = !used[axis] && (next == SIZE_MAX || step->view.strides[axis] < step->view.strides[next]) ? axis : next;
         }
@@ -177,9 +176,8 @@ static bool verify_view(struct verification *verification, const struct mdf_lowe
     const struct mdf_nest_step *step = &nest->steps[i];
     const struct mdf_lowered_value *value = &verification->lowered->values[step->view.id];
     int64_t low, high;
-    size_t axis;
 
-    for (axis = step->level; axis < nest->n_axes; axis++) {
+    for (size_t axis = step->level; axis < nest->n_axes; axis++) {
         if (step->view.strides[axis] != 0) {
             return fail(verification, op, "a stride past the level");
         }
@@ -203,9 +201,8 @@ static bool verify_view(struct verification *verification, const struct mdf_lowe
 static bool verify_operands(struct verification *verification, const struct mdf_lowered_op *op, size_t i)
 {
     const struct mdf_nest_step *step = &op->of.nest->steps[i];
-    size_t k;
 
-    for (k = 0; k < step->n_in; k++) {
+    for (size_t k = 0; k < step->n_in; k++) {
         const struct mdf_nest_step *operand = &op->of.nest->steps[step->in[k]];
         bool is_folded = step->kind == MDF_NEST_FOLD && k == 0;
         bool is_truth = step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_SELECT && k == 0;
@@ -235,10 +232,10 @@ static bool has_order(const struct mdf_lowered_nest *nest, const struct mdf_nest
 
 static bool is_read_once(const struct mdf_lowered_nest *nest, size_t register_number)
 {
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = register_number + 1; i < nest->n_steps; i++) {
-        for (k = 0; k < nest->steps[i].n_in; k++) {
+    for (size_t i = register_number + 1; i < nest->n_steps; i++) {
+        for (size_t k = 0; k < nest->steps[i].n_in; k++) {
             n += nest->steps[i].in[k] == register_number;
         }
         n += nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.at == register_number;
@@ -284,9 +281,7 @@ static bool verify_element(struct verification *verification, const struct mdf_l
 
 static bool stores_once(const struct mdf_lowered_nest *nest, size_t at)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (i != at && (nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) &&
             nest->steps[i].view.id == nest->steps[at].view.id) {
             return false;
@@ -324,9 +319,7 @@ static bool verify_step(struct verification *verification, const struct mdf_lowe
 /* Whether there is such an axis, and a load that says how long it is. */
 static bool has_open_axis(const struct verification *verification, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.id < verification->lowered->n_values &&
             verification->lowered->values[nest->steps[i].view.id].open_axes != 0) {
             return nest->open_axis < nest->n_axes;
@@ -338,7 +331,6 @@ static bool has_open_axis(const struct verification *verification, const struct 
 static bool verify_nest(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_nest *nest = op->of.nest;
-    size_t i;
 
     if (nest->n_axes > MDF_NEST_MOST_AXES || nest->n_steps > MDF_NEST_MOST_STEPS) {
         return fail(verification, op, "a nest of no such size");
@@ -346,12 +338,12 @@ static bool verify_nest(struct verification *verification, const struct mdf_lowe
     if (nest->is_open && !has_open_axis(verification, nest)) {
         return fail(verification, op, "an open axis of no value");
     }
-    for (i = 0; i < nest->n_axes; i++) {
+    for (size_t i = 0; i < nest->n_axes; i++) {
         if (!(nest->is_open && i == nest->open_axis) && nest->extents[i] < 2 && (nest->extents[i] == 1 || nest->n_axes > 1)) {
             return fail(verification, op, "an axis of one index");
         }
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (!verify_step(verification, op, i)) {
             return false;
         }
@@ -375,17 +367,17 @@ static bool verify_branches(struct verification *verification, const struct mdf_
 {
     const struct mdf_lowered_if *branches = op->of.branches;
     const struct mdf_lowered_loop *around = verification->around;
-    size_t n_made = verification->n_made, side, i;
+    size_t n_made = verification->n_made;
 
     if (!reads(verification, op, branches->condition) || !has_type(verification, branches->condition, MDF_DTYPE_BOOL)) {
         return fail(verification, op, "no condition");
     }
     verification->around = NULL;
-    for (side = 0; side < 2; side++) {
+    for (size_t side = 0; side < 2; side++) {
         if (!verify_region(verification, side == 0 ? &branches->then : &branches->otherwise)) {
             return false;
         }
-        for (i = 0; i < branches->n_merges; i++) {
+        for (size_t i = 0; i < branches->n_merges; i++) {
             mdf_lowered_id id = side == 0 ? branches->merges[i].then : branches->merges[i].otherwise;
 
             if (!reads(verification, op, id) || !have_one_form(verification, id, branches->merges[i].out)) {
@@ -395,7 +387,7 @@ static bool verify_branches(struct verification *verification, const struct mdf_
         hide(verification, n_made);
     }
     verification->around = around;
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         if (!makes(verification, op, branches->merges[i].out)) {
             return false;
         }
@@ -429,25 +421,24 @@ static bool may_be_next(const struct verification *verification, const struct md
 static bool begin_loop(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (!reads(verification, op, loop->states[i].initial) || !makes(verification, op, loop->states[i].parameter) ||
             !may_begin(verification, loop->states[i].initial, loop->states[i].parameter)) {
             return fail(verification, op, "a state of another form");
         }
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (!reads(verification, op, loop->rows[i].source) || !makes(verification, op, loop->rows[i].parameter)) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].appends && !reads(verification, op, loop->stacks[i].initial)) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         if (loop->products[i]->rows != NULL && !makes(verification, op, loop->products[i]->out)) {
             return false;
         }
@@ -474,9 +465,9 @@ static bool appends(const struct verification *verification, const struct mdf_lo
 /* Whether one call of the loop's own region puts the items. */
 static bool is_put_once(const struct mdf_lowered_stack *stack, const struct mdf_lowered_region *body)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < body->n_ops; i++) {
+    for (size_t i = 0; i < body->n_ops; i++) {
         const struct mdf_lowered_op *op = &body->ops[i];
 
         n += op->code == MDF_LOWERED_CALL && op->of.call->stack == stack && op->of.call->n_inputs > 0;
@@ -489,12 +480,11 @@ static bool is_put_once(const struct mdf_lowered_stack *stack, const struct mdf_
 static bool verify_stacks(const struct verification *verification, const struct mdf_lowered_loop *loop)
 {
     const struct mdf_lowered_loop *around = verification->around;
-    size_t i, k;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         bool is_item = false;
 
-        for (k = 0; around != NULL && k < around->n_stacks; k++) {
+        for (size_t k = 0; around != NULL && k < around->n_stacks; k++) {
             is_item = is_item || (around->stacks[k].is_direct && around->stacks[k].item == loop->stacks[i].stack);
         }
         if (loop->stacks[i].is_put != is_put_once(&loop->stacks[i], &loop->body) || loop->stacks[i].is_placed != is_item ||
@@ -520,12 +510,12 @@ static bool verify_body(struct verification *verification, const struct mdf_lowe
 static bool verify_loop(struct verification *verification, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_loop *loop = op->of.loop;
-    size_t n_made = verification->n_made, i;
+    size_t n_made = verification->n_made;
 
     if (!begin_loop(verification, op) || !verify_body(verification, loop) || !reads_any(verification, op, loop->next_condition)) {
         return false;
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
 
         if (verification->lowered->values[state->parameter].open_axes != 0
@@ -534,7 +524,7 @@ static bool verify_loop(struct verification *verification, const struct mdf_lowe
             return fail(verification, op, "a state of another form");
         }
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (!reads(verification, op, loop->stacks[i].item)) {
             return false;
         }
@@ -543,11 +533,11 @@ static bool verify_loop(struct verification *verification, const struct mdf_lowe
         return fail(verification, op, "a state or stack where it can not be");
     }
     hide(verification, n_made);
-    for (i = 0; i < loop->n_states; i++) { /* they are what the last run left */
+    for (size_t i = 0; i < loop->n_states; i++) { /* they are what the last run left */
         verification->is_there[loop->states[i].parameter] = true;
         verification->made[verification->n_made++] = loop->states[i].parameter;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (!makes(verification, op, loop->stacks[i].stack)) {
             return false;
         }
@@ -561,9 +551,8 @@ static bool verify_put(const struct verification *verification, const struct mdf
     const struct mdf_lowered_value *values = verification->lowered->values;
     const struct mdf_lowered_put *put = op->of.put;
     int64_t end = (int64_t)values[op->in[1]].form.length;
-    size_t i;
 
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         if (put->limits[i] < 1 || put->steps[i] < 1) {
             return false;
         }
@@ -576,9 +565,7 @@ static bool verify_put(const struct verification *verification, const struct mdf
 
 static bool verify_element_op(struct verification *verification, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         if (!reads(verification, op, op->in[i])) {
             return false;
         }
@@ -651,7 +638,6 @@ static bool verify_draw(struct verification *verification, const struct mdf_lowe
     const struct mdf_lowered_value *out;
     bool holds = (draw->drawing.number != NULL || (draw->drawing.plain != NULL && draw->drawing.uniform_bits <= 53)) &&
                  call->n_outputs == 1 && call->outputs[0] == draw->out && draw->out != MDF_LOWERED_NONE;
-    size_t i;
 
     out = holds ? &verification->lowered->values[draw->out] : NULL;
     holds = holds && (MDF_DTYPE_BIT(out->form.dtype) & MDF_LOWERED_DRAWN) != 0 && out->open_axes == 0 &&
@@ -659,7 +645,7 @@ static bool verify_draw(struct verification *verification, const struct mdf_lowe
             is_drawn_by(verification, call, draw->seed, MDF_LOWERED_DRAW_SETTINGS) &&
             is_drawn_by(verification, call, draw->mask, MDF_DTYPE_BIT(MDF_DTYPE_BOOL)) &&
             (draw->mask == MDF_LOWERED_NONE || !verification->lowered->values[draw->mask].is_scalar);
-    for (i = 0; holds && i < MDF_DRAWING_SETTINGS; i++) {
+    for (size_t i = 0; holds && i < MDF_DRAWING_SETTINGS; i++) {
         holds = is_drawn_by(verification, call, draw->settings[i], MDF_LOWERED_DRAW_SETTINGS);
     }
     return holds || fail(verification, op, "a draw of other numbers than it makes");
@@ -667,8 +653,6 @@ static bool verify_draw(struct verification *verification, const struct mdf_lowe
 
 static bool verify_call(struct verification *verification, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
     if (op->of.call->draw != NULL && !verify_draw(verification, op)) {
         return false;
     }
@@ -677,12 +661,12 @@ static bool verify_call(struct verification *verification, const struct mdf_lowe
         return fail(verification, op, "a call of nothing");
     }
 
-    for (i = 0; i < op->of.call->n_inputs; i++) {
+    for (size_t i = 0; i < op->of.call->n_inputs; i++) {
         if (!reads_any(verification, op, op->of.call->inputs[i])) {
             return false;
         }
     }
-    for (i = 0; i < op->of.call->n_outputs; i++) {
+    for (size_t i = 0; i < op->of.call->n_outputs; i++) {
         if (!makes_any(verification, op, op->of.call->outputs[i])) {
             return false;
         }
@@ -709,9 +693,7 @@ static bool verify_op(struct verification *verification, const struct mdf_lowere
 
 static bool verify_region(struct verification *verification, const struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (!verify_op(verification, &region->ops[i])) {
             return false;
         }
@@ -725,7 +707,7 @@ static bool verify_concurrent(struct verification *verification, const struct md
     const struct mdf_lowered_op *first = &region->ops[at], *second = first + 1;
     const struct mdf_lowered_concurrent *concurrent = first->code == MDF_LOWERED_LOOP ? first->of.loop->concurrent : NULL;
     bool *marks = verification->marks;
-    size_t n_items = 0, i;
+    size_t n_items = 0;
 
     if (concurrent == NULL || concurrent->loops[0] != first->of.loop) {
         return true;
@@ -736,7 +718,7 @@ static bool verify_concurrent(struct verification *verification, const struct md
     }
     memset(marks, 0, verification->lowered->n_values * sizeof *marks);
     mdf_lowered_mark_results(first, marks);
-    for (i = 0; i < second->of.loop->n_rows && concurrent->waits; i++) {
+    for (size_t i = 0; i < second->of.loop->n_rows && concurrent->waits; i++) {
         n_items += marks[second->of.loop->rows[i].source];
     }
     return mdf_lowered_count_marked(second, marks) == n_items ||
@@ -748,7 +730,6 @@ bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
     struct mdf_arena arena;
     struct verification verification = {.lowered = lowered, .why = why};
     bool holds;
-    size_t i;
 
     mdf_arena_init(&arena, lowered->context->memory);
     verification.is_there = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.is_there);
@@ -758,15 +739,15 @@ bool mdf_lowered_verify(const struct mdf_lowered *lowered, struct mdf_text *why)
     verification.marks = mdf_arena_array(&arena, lowered->n_values + 1, sizeof *verification.marks);
     holds = verification.is_there != NULL && verification.is_made != NULL && verification.made != NULL &&
             verification.n_stored != NULL && verification.marks != NULL;
-    for (i = 0; holds && i < lowered->n_values; i++) {
+    for (size_t i = 0; holds && i < lowered->n_values; i++) {
         verification.is_there[i] = verification.is_made[i] =
             lowered->values[i].place == MDF_LOWERED_INPUT || lowered->values[i].place == MDF_LOWERED_CONSTANT;
     }
     holds = holds && verify_region(&verification, &lowered->region);
-    for (i = 0; holds && i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; holds && i < lowered->region.n_ops; i++) {
         holds = verify_concurrent(&verification, &lowered->region, i);
     }
-    for (i = 0; holds && i < lowered->n_outputs; i++) {
+    for (size_t i = 0; holds && i < lowered->n_outputs; i++) {
         holds = reads(&verification, NULL, lowered->outputs[i].id);
     }
     mdf_arena_release(&arena);

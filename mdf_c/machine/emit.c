@@ -55,9 +55,8 @@ static bool part_loops(struct mdf_lowered *lowered)
 {
     struct mdf_lowered_pair *pair;
     bool were_any = false;
-    size_t i;
 
-    for (i = 0; i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
         if (lowered->region.ops[i].code == MDF_LOWERED_LOOP && lowered->region.ops[i].of.loop->concurrent != NULL) {
             lowered->region.ops[i].of.loop->concurrent = NULL;
             were_any = true;

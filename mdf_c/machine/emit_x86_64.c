@@ -20,16 +20,16 @@ static int32_t frame_size(const struct emission *emission)
 static void emit_entry(struct emission *emission)
 {
     struct assembler *assembler = emission->assembler;
-    size_t n_inputs, i;
+    size_t n_inputs;
     const mdf_lowered_id *inputs = emission_inputs(emission, &n_inputs);
 
-    for (i = 0; i < sizeof saved_registers; i++) {
+    for (size_t i = 0; i < sizeof saved_registers; i++) {
         assemble_push(assembler, saved_registers[i]);
     }
     assemble_with_number(assembler, NUMBER_SUBTRACT, 8, in_register(RSP), frame_size(emission));
     assemble_move(assembler, CELLS, RDI);
     assemble_move(assembler, ARRAYS, RSI);
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         mdf_lowered_id id = inputs[i];
         const struct life *life = &emission->lives[id];
         bool is_float = life->size == 4;
@@ -58,9 +58,7 @@ void emission_jump_late(struct emission *emission, enum machine_condition condit
 
 static void emit_late_cases(struct emission *emission)
 {
-    size_t i;
-
-    for (i = 0; i < emission->n_late_cases; i++) {
+    for (size_t i = 0; i < emission->n_late_cases; i++) {
         const struct late_case *late = &emission->late_cases[i];
 
         bind_label(emission->assembler, late->here);
@@ -73,9 +71,8 @@ static void emit_exits(struct emission *emission)
 {
     struct assembler *assembler = emission->assembler;
     machine_label out = new_label(assembler);
-    size_t i;
 
-    for (i = 0; i < emission_n_results(emission); i++) {
+    for (size_t i = 0; i < emission_n_results(emission); i++) {
         if (emission->lowered->values[emission_result(emission, i)].is_scalar) {
             emission_publish(emission, emission_result(emission, i));
         }
@@ -83,7 +80,7 @@ static void emit_exits(struct emission *emission)
     assemble_move_number(assembler, RAX, 0);
     bind_label(assembler, out);
     assemble_with_number(assembler, NUMBER_ADD, 8, in_register(RSP), frame_size(emission));
-    for (i = sizeof saved_registers; i-- > 0;) {
+    for (size_t i = sizeof saved_registers; i-- > 0;) {
         assemble_pop(assembler, saved_registers[i]);
     }
     assemble_vector_end(assembler);
@@ -129,9 +126,8 @@ static void emit_routine(struct emission *emission, struct mdf_lowered_routine *
 {
     struct assembler *assembler = emission->assembler;
     const void *address;
-    size_t i;
 
-    for (i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
+    for (size_t i = 0; i < MDF_LOWERED_ROUTINE_VALUES; i++) {
         store_place(emission, routine->inputs[i], &routine->in[i]);
         store_place(emission, routine->outputs[i], &routine->out[i]);
     }
@@ -152,9 +148,8 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
     int (*run)(struct mdf_lowered *, struct mdf_lowered_call *) = mdf_lowered_run_call;
     int (*draw)(struct mdf_lowered *, const struct mdf_lowered_draw *) = mdf_lowered_draw;
     const void *address;
-    size_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->inputs[i]].is_scalar) {
             emission_publish(emission, call->inputs[i]);
         }
@@ -166,7 +161,7 @@ static void emit_call(struct emission *emission, const struct mdf_lowered_call *
         emission_call_of_form(emission, address, call->draw != NULL ? (const void *)call->draw : call);
     }
     emission_restore(emission);
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != MDF_LOWERED_NONE && emission->lowered->values[call->outputs[i]].is_scalar) {
             emission_fetch(emission, call->outputs[i]);
         }
@@ -177,13 +172,12 @@ static void emit_put(struct emission *emission, const struct mdf_lowered_op *op)
 {
     int (*run)(struct mdf_lowered *, const struct mdf_lowered_op *) = mdf_lowered_run_put;
     const void *address;
-    size_t i;
 
     if (emission_puts_in_place(emission->lowered, op)) {
         emission_put_in_place(emission, op);
         return;
     }
-    for (i = 1; i < op->n_in; i++) {
+    for (size_t i = 1; i < op->n_in; i++) {
         if (emission->lowered->values[op->in[i]].is_scalar) {
             emission_publish(emission, op->in[i]);
         }
@@ -206,14 +200,13 @@ static void call_nest(struct emission *emission, struct mdf_lowered_nest *nest)
 static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
 {
     const struct mdf_lowered_value *values = emission->lowered->values;
-    size_t i;
 
     if (emission_is_point(emission->lowered, nest)) {
         emission_point(emission, nest);
         return;
     }
     emission_begin_row(emission);
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD && values[nest->steps[i].view.id].is_scalar) {
             emission_publish(emission, nest->steps[i].view.id);
         }
@@ -222,7 +215,7 @@ static void emit_nest(struct emission *emission, struct mdf_lowered_nest *nest)
         call_nest(emission, nest);
     }
     emission_restore(emission);
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE && values[nest->steps[i].view.id].is_scalar) {
             emission_fetch(emission, nest->steps[i].view.id);
         }
@@ -252,16 +245,15 @@ static void emit_concurrent(struct emission *emission, struct mdf_lowered_concur
 {
     int (*run)(struct mdf_lowered *, struct mdf_lowered_concurrent *) = mdf_lowered_run_concurrent;
     const void *address;
-    size_t i, j;
 
-    for (i = 0; i < concurrent->n_scalars; i++) {
+    for (size_t i = 0; i < concurrent->n_scalars; i++) {
         emission_publish(emission, concurrent->scalars[i]);
     }
     memcpy(&address, &run, sizeof address);
     emission_call_of_form(emission, address, concurrent);
     emission_restore(emission);
-    for (i = 0; i < 2; i++) {
-        for (j = 0; j < concurrent->loops[i]->n_states; j++) {
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < concurrent->loops[i]->n_states; j++) {
             mdf_lowered_id id = concurrent->loops[i]->states[j].parameter;
 
             if (emission->lowered->values[id].is_scalar) {
@@ -280,9 +272,7 @@ static bool lies_there(const struct emission *emission, mdf_lowered_id out)
 
 static void emit_merges(struct emission *emission, const struct mdf_lowered_if *branches, bool then)
 {
-    size_t i;
-
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         mdf_lowered_id out = branches->merges[i].out;
         mdf_lowered_id source = then ? branches->merges[i].then : branches->merges[i].otherwise;
 
@@ -365,12 +355,10 @@ static void emit_step(struct emission *emission, struct step *step)
 
 static void release(struct emission *emission)
 {
-    size_t i;
-
-    for (i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 16; i++) {
         mdf_memory_release(emission->memory, emission->general[i].intervals);
     }
-    for (i = 0; i < N_REAL_REGISTERS; i++) {
+    for (size_t i = 0; i < N_REAL_REGISTERS; i++) {
         mdf_memory_release(emission->memory, emission->real[i].intervals);
     }
     mdf_memory_release(emission->memory, emission->lies_in);
@@ -426,9 +414,8 @@ static bool emit_code(struct mdf_lowered *lowered, struct assembler *assembler, 
 bool emit_x86_64(struct mdf_lowered *lowered, struct assembler *assembler, struct mdf_machine_listing *listing)
 {
     bool done = lowered->n_values < LARGEST_N_VALUES && emit_code(lowered, assembler, listing, NULL);
-    size_t i;
 
-    for (i = 0; done && i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; done && i < lowered->region.n_ops; i++) {
         const struct mdf_lowered_op *op = &lowered->region.ops[i];
         struct mdf_lowered_concurrent *concurrent = op->code == MDF_LOWERED_LOOP ? op->of.loop->concurrent : NULL;
 

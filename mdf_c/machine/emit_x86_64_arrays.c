@@ -17,13 +17,13 @@ static const struct mdf_lowered_op *op_of(const struct emission *emission, size_
 /* Loops' states that begin where those of a loop around lie, what has been put into an array, and what branches leave of one. */
 static bool find_grounds(struct emission *emission)
 {
-    size_t n = emission->lowered->n_values, at, i;
+    size_t n = emission->lowered->n_values;
     mdf_lowered_id *lies_in = emission->lies_in = mdf_memory_allocate_zeroed(emission->memory, n + 1, sizeof *lies_in);
 
-    for (i = 0; lies_in != NULL && i < n; i++) {
+    for (size_t i = 0; lies_in != NULL && i < n; i++) {
         lies_in[i] = (mdf_lowered_id)i;
     }
-    for (at = 0; lies_in != NULL && at < emission->n_steps; at++) {
+    for (size_t at = 0; lies_in != NULL && at < emission->n_steps; at++) {
         const struct step *step = &emission->steps[at];
         const struct mdf_lowered_op *op = step->op;
 
@@ -32,7 +32,7 @@ static bool find_grounds(struct emission *emission)
                                          : op->code == MDF_LOWERED_COPY && emission->lowered->values[op->out].is_in_place)) {
             lies_in[op->out] = lies_in[op->in[0]];
         }
-        for (i = 0; step->kind == STEP_LOOP && i < op->of.loop->n_states; i++) {
+        for (size_t i = 0; step->kind == STEP_LOOP && i < op->of.loop->n_states; i++) {
             if (op->of.loop->states[i].lies_in_initial) {
                 lies_in[op->of.loop->states[i].parameter] = lies_in[op->of.loop->states[i].initial];
             }
@@ -40,7 +40,7 @@ static bool find_grounds(struct emission *emission)
                 lies_in[op->of.loop->states[i].made] = lies_in[op->of.loop->states[i].parameter];
             }
         }
-        for (i = 0; step->kind == STEP_END_IF && i < op->of.branches->n_merges; i++) {
+        for (size_t i = 0; step->kind == STEP_END_IF && i < op->of.branches->n_merges; i++) {
             if (emission->lowered->values[op->of.branches->merges[i].out].is_in_place) {
                 lies_in[op->of.branches->merges[i].out] = lies_in[op->of.branches->merges[i].then];
             }
@@ -70,23 +70,21 @@ static void compare(void *context, mdf_lowered_id id)
 static bool stays(struct inner_loop *inner, mdf_lowered_id array)
 {
     const struct mdf_lowered_loop *loop = inner->emission->steps[inner->first].op->of.loop;
-    uint32_t at;
-    size_t i;
 
     inner->is_moved = false;
     inner->array = array;
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         compare(inner, loop->rows[i].parameter);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (loop->states[i].storage != MDF_LOWERED_IN_PLACE) {
             compare(inner, loop->states[i].parameter);
         }
     }
-    for (i = 0; i < loop->n_products; i++) {
+    for (size_t i = 0; i < loop->n_products; i++) {
         compare(inner, loop->products[i]->out);
     }
-    for (at = inner->first + 1; at < inner->last && !inner->is_moved; at++) {
+    for (uint32_t at = inner->first + 1; at < inner->last && !inner->is_moved; at++) {
         if (op_of(inner->emission, at) != NULL) {
             mdf_lowered_visit_results(op_of(inner->emission, at), compare, inner);
         } else if (inner->emission->steps[at].kind == STEP_IF) {
@@ -150,11 +148,9 @@ static bool asks_always(const struct inner_loop *inner)
 static bool add_pointers(struct inner_loop *inner)
 {
     struct emission *emission = inner->emission;
-    uint32_t at;
-    size_t i;
 
     emission->steps[inner->first].first_pointer = (uint32_t)emission->n_pointers;
-    for (at = inner->first + 1; at < inner->last; at++) {
+    for (uint32_t at = inner->first + 1; at < inner->last; at++) {
         const struct mdf_lowered_op *op = op_of(emission, at);
         bool is_point = op != NULL && op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest);
 
@@ -162,7 +158,7 @@ static bool add_pointers(struct inner_loop *inner)
             !add_pointer(inner, op->in[0])) {
             return false;
         }
-        for (i = 0; is_point && i < op->of.nest->n_steps; i++) {
+        for (size_t i = 0; is_point && i < op->of.nest->n_steps; i++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[i];
 
             if (step->kind == MDF_NEST_LOAD && !mdf_nest_loads_its_index(emission->lowered, step) &&
@@ -176,12 +172,12 @@ static bool add_pointers(struct inner_loop *inner)
 
 bool emission_find_pointers(struct emission *emission)
 {
-    uint32_t at, first = 0;
+    uint32_t first = 0;
 
     if (!find_grounds(emission)) {
         return false;
     }
-    for (at = 0; at < emission->n_steps && emission->part == NULL; at++) {
+    for (uint32_t at = 0; at < emission->n_steps && emission->part == NULL; at++) {
         struct inner_loop inner = {.emission = emission, .first = first, .last = at};
 
         if (emission->steps[at].kind == STEP_LOOP || emission->steps[at].kind == STEP_CONCURRENT) {
@@ -199,18 +195,14 @@ bool emission_find_pointers(struct emission *emission)
 void emission_visit_pointers(struct emission *emission, const struct step *loop,
                              void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment), enum moment moment)
 {
-    uint32_t i;
-
-    for (i = 0; i < loop->n_pointers; i++) {
+    for (uint32_t i = 0; i < loop->n_pointers; i++) {
         visit(emission, emission->pointers[loop->first_pointer + i].temporary, moment);
     }
 }
 
 void emission_begin_arrays(struct emission *emission, const struct step *loop)
 {
-    uint32_t i;
-
-    for (i = 0; i < loop->n_pointers; i++) {
+    for (uint32_t i = 0; i < loop->n_pointers; i++) {
         const struct array_pointer *pointer = &emission->pointers[loop->first_pointer + i];
         uint8_t target = emission_target(emission, pointer->temporary, RAX);
 
@@ -229,14 +221,13 @@ void emission_begin_arrays(struct emission *emission, const struct step *loop)
 static mdf_lowered_id pointer_to(const struct emission *emission, const struct step *step, mdf_lowered_id id)
 {
     struct loop_plan plan = emission_plan_loop(emission, step);
-    uint32_t i;
 
-    for (i = 0; i < step->n_pointers; i++) {
+    for (uint32_t i = 0; i < step->n_pointers; i++) {
         if (emission->pointers[step->first_pointer + i].array == id) {
             return emission->pointers[step->first_pointer + i].temporary;
         }
     }
-    for (i = 0; i < plan.loop->n_rows; i++) {
+    for (uint32_t i = 0; i < plan.loop->n_rows; i++) {
         if (plan.loop->rows[i].parameter == id) {
             return (mdf_lowered_id)(plan.rows + i);
         }
@@ -289,9 +280,7 @@ static void store_at(void *context, mdf_lowered_id id)
 /* What lies in place is found where it lies. */
 static void look_at_merges(struct emission *emission, const struct mdf_lowered_if *branches)
 {
-    size_t i;
-
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         const struct mdf_lowered_merge *merge = &branches->merges[i];
 
         emission->lives[merge->then].is_read = emission->lives[merge->otherwise].is_read = true;
@@ -366,17 +355,16 @@ static void look_at_step(struct emission *emission, const struct step *step)
 void emission_find_arrays(struct emission *emission)
 {
     bool is_apart = emission->part != NULL; /* code of another emission goes on with them */
-    size_t at, i;
 
-    for (at = 0; at < emission->n_steps; at++) {
+    for (size_t at = 0; at < emission->n_steps; at++) {
         emission->at = (uint32_t)at;
         is_apart = is_apart || emission->steps[at].kind == STEP_CONCURRENT;
         look_at_step(emission, &emission->steps[at]);
     }
-    for (i = 0; i < emission->lowered->n_outputs; i++) {
+    for (size_t i = 0; i < emission->lowered->n_outputs; i++) {
         look_at(emission, emission->lowered->outputs[i].id, false);
     }
-    for (i = 0; i < emission->lowered->n_values && is_apart; i++) {
+    for (size_t i = 0; i < emission->lowered->n_values && is_apart; i++) {
         look_at(emission, (mdf_lowered_id)i, false);
     }
 }

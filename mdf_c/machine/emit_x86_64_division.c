@@ -247,9 +247,8 @@ static void divide_by_minus_one(struct emission *emission, const struct mdf_lowe
 static uint64_t find_natural_multiplier(uint64_t d, uint8_t l)
 {
     uint64_t rest = (l == 64 ? 0 : UINT64_C(1) << l) - d, quotient = 0;
-    unsigned i;
 
-    for (i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < 64; i++) {
         bool takes = rest >= d - rest; /* 2 rest >= d */
 
         quotient = 2 * quotient + takes;
@@ -336,13 +335,13 @@ const struct mdf_lowered_op *emission_quotient_of(const struct emission *emissio
 {
     enum { MOST_BACK = 64 };
     const struct step *steps = emission->steps;
-    size_t at = emission->at, n_left;
+    size_t at = emission->at;
 
     if (!wants_remainder(op) || op->dtype != MDF_DTYPE_INT64 ||
         (emission_is_constant(emission, op->in[1]) && power_of_two(emission_constant(emission, op->in[1])) > 0)) {
         return NULL; /* or the low bits */
     }
-    for (n_left = MOST_BACK; at-- > 0 && n_left > 0; n_left--) {
+    for (size_t n_left = MOST_BACK; at-- > 0 && n_left > 0; n_left--) {
         const struct mdf_lowered_op *made = steps[at].kind == STEP_OP ? steps[at].op : NULL;
 
         if (made != NULL && steps[at].region == steps[emission->at].region && made->dtype == op->dtype &&

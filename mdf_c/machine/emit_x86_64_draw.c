@@ -87,10 +87,9 @@ void emission_draw(struct emission *emission, const struct mdf_lowered_draw *dra
     bool is_scalar = emission->lowered->values[draw->out].is_scalar;
     bool is_float = emission->lowered->values[draw->out].form.dtype == MDF_DTYPE_FLOAT32;
     uint8_t target = is_scalar ? emission_target(emission, draw->out, SCRATCH_REAL) : SCRATCH_REAL;
-    size_t i;
 
     load_context(emission);
-    for (i = 0; i < draw->n; i++) {
+    for (size_t i = 0; i < draw->n; i++) {
         next_bits(assembler, draw->drawing.uniform_bits);
         make_number(assembler, &draw->drawing, target, is_float);
         go_on(assembler);

@@ -22,9 +22,7 @@ static struct machine_range range_of(const struct emission *emission, mdf_lowere
 /* Of the number of a loop around: it is not negative, and below the number of runs, of which something may be known. */
 static struct machine_range range_of_number(const struct emission *emission, mdf_lowered_id id, size_t n_steps)
 {
-    size_t at;
-
-    for (at = 0; at < emission->n_steps; at++) {
+    for (size_t at = 0; at < emission->n_steps; at++) {
         const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_LOOP ? emission->steps[at].op->of.loop : NULL;
 
         if (loop != NULL && loop->number == id) {
@@ -86,9 +84,7 @@ struct machine_range machine_range_of_product(struct machine_range a, struct mac
 static struct machine_range range_of_loaded(const struct emission *emission, const struct mdf_lowered_nest *nest,
                                             mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps && emission_is_point(emission->lowered, nest); i++) {
+    for (size_t i = 0; i < nest->n_steps && emission_is_point(emission->lowered, nest); i++) {
         const struct mdf_nest_step *load = &nest->steps[nest->steps[i].in[0]];
 
         if (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id && load->kind == MDF_NEST_LOAD &&
@@ -172,9 +168,8 @@ static void note_index(struct emission *emission, mdf_lowered_id id, int64_t lim
 static void note_loaded(struct emission *emission, const struct mdf_lowered_nest *nest, size_t i)
 {
     int64_t limit = 0;
-    size_t k;
 
-    for (k = i + 1; k < nest->n_steps; k++) {
+    for (size_t k = i + 1; k < nest->n_steps; k++) {
         const struct mdf_nest_step *step = &nest->steps[k];
         bool is_index = step->kind == MDF_NEST_LOAD && step->view.at == i;
 
@@ -189,17 +184,16 @@ static void note_loaded(struct emission *emission, const struct mdf_lowered_nest
 
 static void note_indices(struct emission *emission, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op) && i < op->of.put->n_indices; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_PUT && emission_puts_in_place(emission->lowered, op) && i < op->of.put->n_indices;
+         i++) {
         mdf_lowered_id id = emission_index_number(emission, op, i);
 
         if (id != MDF_LOWERED_NONE) {
             note_index(emission, id, op->of.put->limits[i]);
         }
     }
-    for (i = 0; op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest) && i < op->of.nest->n_steps;
-         i++) {
+    for (size_t i = 0;
+         op->code == MDF_LOWERED_NEST && emission_is_point(emission->lowered, op->of.nest) && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD && emission->lowered->values[op->of.nest->steps[i].view.id].is_scalar) {
             note_loaded(emission, op->of.nest, i);
         }
@@ -208,14 +202,12 @@ static void note_indices(struct emission *emission, const struct mdf_lowered_op 
 
 void emission_find_indices(struct emission *emission)
 {
-    size_t i;
-
     for (emission->at = 0; emission->at < emission->n_steps; emission->at++) {
         if (emission->steps[emission->at].kind == STEP_OP) {
             note_indices(emission, emission->steps[emission->at].op);
         }
     }
-    for (i = 0; i < emission->n_lives; i++) {
+    for (size_t i = 0; i < emission->n_lives; i++) {
         struct life *life = &emission->lives[i];
 
         life->index_limit = life->n_as_index == life->n_uses ? life->index_limit : 0;

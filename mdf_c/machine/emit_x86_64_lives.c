@@ -38,7 +38,7 @@ static bool init_life(const struct mdf_lowered *lowered, mdf_lowered_id id, stru
 
 static bool init_lives(struct emission *emission)
 {
-    size_t n_values = emission->lowered->n_values, n_inputs, id, i;
+    size_t n_values = emission->lowered->n_values, n_inputs;
     const mdf_lowered_id *inputs;
 
     emission->n_lives = n_values + emission->n_temporaries;
@@ -46,7 +46,7 @@ static bool init_lives(struct emission *emission)
     if (emission->lives == NULL) {
         return false;
     }
-    for (id = 0; id < emission->n_lives; id++) {
+    for (size_t id = 0; id < emission->n_lives; id++) {
         struct life *life = &emission->lives[id];
 
         *life = (struct life){.number = NO_REGISTER,
@@ -64,7 +64,7 @@ static bool init_lives(struct emission *emission)
         }
     }
     inputs = emission_inputs(emission, &n_inputs);
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         struct life *life = &emission->lives[inputs[i]];
 
         life->start = life->end = life->group_start = life->group_end = 0;
@@ -107,9 +107,7 @@ static bool is_logic(unsigned code)
 /* Whether a choice of reals may have a mask of two comparisons of such. */
 static bool is_mask_of_two(const struct emission *emission, const struct mdf_lowered_op *op, unsigned dtype)
 {
-    size_t i;
-
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         uint32_t step = emission->lives[op->in[i]].step;
         const struct mdf_lowered_op *made = step == nowhere ? NULL : emission->steps[step].op;
 
@@ -128,7 +126,6 @@ static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_
 {
     struct life *life = id != MDF_LOWERED_NONE ? &emission->lives[id] : NULL;
     const struct step *step;
-    size_t i;
 
     if (life == NULL || life->kind == LIFE_NONE || life->step == nowhere || length == LONGEST_CHAIN) {
         return;
@@ -139,13 +136,13 @@ static void note_condition(struct emission *emission, mdf_lowered_id id, uint32_
           (life->n_uses == 1 && (jumps ? is_logic(step->op->code) : is_mask_of_two(emission, step->op, chosen))))) {
         return;
     }
-    for (i = 0; i < step->op->n_in; i++) {
+    for (size_t i = 0; i < step->op->n_in; i++) {
         if (emission->lives[step->op->in[i]].step == changed) {
             return;
         }
     }
     life->n_as_condition++;
-    for (i = 0; i < step->op->n_in && is_logic(step->op->code); i++) {
+    for (size_t i = 0; i < step->op->n_in && is_logic(step->op->code); i++) {
         note_condition(emission, step->op->in[i], region, changed, jumps, chosen, length + 1);
     }
 }
@@ -158,9 +155,7 @@ static bool is_cast_of_condition(const struct emission *emission, const struct m
 
 static void defer_conditions(struct emission *emission)
 {
-    size_t at;
-
-    for (at = 0; at < emission->n_steps; at++) {
+    for (size_t at = 0; at < emission->n_steps; at++) {
         const struct step *step = &emission->steps[at];
 
         if (step->kind == STEP_IF) {
@@ -174,7 +169,7 @@ static void defer_conditions(struct emission *emission)
                            emission->lowered->values[step->op->out].form.dtype, 0);
         }
     }
-    for (at = 0; at < emission->n_steps; at++) {
+    for (size_t at = 0; at < emission->n_steps; at++) {
         struct step *step = &emission->steps[at];
         struct life *life = step->kind == STEP_OP && step->op->code < MDF_LOWERED_CALL ? &emission->lives[step->op->out] : NULL;
 
@@ -189,9 +184,7 @@ static void defer_conditions(struct emission *emission)
 /* Both shifts of a rotation that nobody else wants are a part of what joins them. */
 static void defer_rotations(struct emission *emission)
 {
-    size_t at, i;
-
-    for (at = 0; at < emission->n_steps; at++) {
+    for (size_t at = 0; at < emission->n_steps; at++) {
         const struct step *step = &emission->steps[at];
         mdf_lowered_id number;
         uint8_t n_bits;
@@ -199,12 +192,12 @@ static void defer_rotations(struct emission *emission)
                         emission->lives[step->op->out].kind == LIFE_GENERAL &&
                         emission_find_rotation(emission, step->op, &number, &n_bits);
 
-        for (i = 0; is_alone && i < 2; i++) {
+        for (size_t i = 0; is_alone && i < 2; i++) {
             const struct life *life = &emission->lives[step->op->in[i]];
 
             is_alone = life->n_uses == 1 && !life->is_deferred && emission->steps[life->step].region == step->region;
         }
-        for (i = 0; is_alone && i < 2; i++) {
+        for (size_t i = 0; is_alone && i < 2; i++) {
             emission->lives[step->op->in[i]].is_deferred = true;
             emission->steps[emission->lives[step->op->in[i]].step].kind = STEP_DEFERRED;
         }
@@ -216,10 +209,8 @@ static void defer_rotations(struct emission *emission)
 /* The life of what is used in a loop but made before it lasts through the loop. */
 static void use(struct emission *emission, struct life *life, uint32_t at)
 {
-    size_t i;
-
     life->end = life->end > at ? life->end : at;
-    for (i = 0; i < emission->n_loops; i++) {
+    for (size_t i = 0; i < emission->n_loops; i++) {
         uint32_t loop = emission->loops[i];
         uint32_t end = position(emission->steps[loop].partner, AFTER);
 
@@ -392,13 +383,12 @@ static void unify_kept(struct emission *emission, mdf_lowered_id out, mdf_lowere
 /* Numbers the states of all loops. */
 static void number_states(struct emission *emission)
 {
-    uint32_t number = 0, at;
-    size_t i;
+    uint32_t number = 0;
 
-    for (at = 0; at < emission->n_steps; at++) {
+    for (uint32_t at = 0; at < emission->n_steps; at++) {
         const struct mdf_lowered_loop *loop = emission->steps[at].kind == STEP_END_LOOP ? emission->steps[at].op->of.loop : NULL;
 
-        for (i = 0; loop != NULL && i < loop->n_states; i++) {
+        for (size_t i = 0; loop != NULL && i < loop->n_states; i++) {
             emission->lives[loop->states[i].parameter].state = ++number;
             emission->lives[loop->states[i].parameter].state_end = position(at, USE);
             emission->lives[loop->states[i].next].becomes = number;
@@ -409,9 +399,8 @@ static void number_states(struct emission *emission)
 static void unify_states(struct emission *emission, const struct step *step, uint32_t at)
 {
     const struct mdf_lowered_loop *loop = step->op->of.loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         mdf_lowered_id parameter = loop->states[i].parameter, next = loop->states[i].next;
         struct life *life = &emission->lives[parameter];
         const struct life *group = &emission->lives[leader_of(emission, parameter)];
@@ -433,21 +422,18 @@ static void unify_states(struct emission *emission, const struct step *step, uin
 
 static void unify_all(struct emission *emission)
 {
-    uint32_t at;
-    size_t i;
-
-    for (i = 0; i < emission->n_lives; i++) {
+    for (size_t i = 0; i < emission->n_lives; i++) {
         emission->lives[i].group_start = emission->lives[i].start;
         emission->lives[i].group_end = emission->lives[i].body_end; /* more behind their loops: unify_states */
     }
-    for (at = 0; at < emission->n_steps; at++) {
+    for (uint32_t at = 0; at < emission->n_steps; at++) {
         const struct step *step = &emission->steps[at];
 
         if (step->kind == STEP_END_IF) {
             const struct mdf_lowered_if *branches = step->op->of.branches;
             uint32_t first = step->partner, middle = emission->steps[step->partner].partner;
 
-            for (i = 0; i < branches->n_merges; i++) {
+            for (size_t i = 0; i < branches->n_merges; i++) {
                 unify_merge(emission, branches->merges[i].out, branches->merges[i].then, step->partner, middle);
                 unify_merge(emission, branches->merges[i].out, branches->merges[i].otherwise, middle, at);
                 unify_kept(emission, branches->merges[i].out, branches->merges[i].otherwise, first, at);
@@ -456,7 +442,7 @@ static void unify_all(struct emission *emission)
             unify_states(emission, step, at);
         }
     }
-    for (i = 0; i < emission->n_lives; i++) {
+    for (size_t i = 0; i < emission->n_lives; i++) {
         leader_of(emission, (mdf_lowered_id)i);
     }
 }

@@ -100,9 +100,8 @@ static void begin_pointer(struct emission *emission, const struct loop_plan *pla
 static void begin_pointers(struct emission *emission, const struct loop_plan *plan)
 {
     struct assembler *assembler = emission->assembler;
-    size_t i;
 
-    for (i = 0; i < plan->loop->n_rows; i++) {
+    for (size_t i = 0; i < plan->loop->n_rows; i++) {
         const struct mdf_lowered_rows *rows = &plan->loop->rows[i];
 
         if (emission->lowered->values[rows->source].is_scalar) {
@@ -113,7 +112,7 @@ static void begin_pointers(struct emission *emission, const struct loop_plan *pl
         }
         begin_pointer(emission, plan, (mdf_lowered_id)(plan->rows + i), rows->is_reversed, bytes_of(emission, rows->parameter));
     }
-    for (i = 0; i < plan->loop->n_stacks; i++) {
+    for (size_t i = 0; i < plan->loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
 
         assemble_move_address(assembler, RAX, &stack->items);
@@ -126,15 +125,14 @@ static void begin_pointers(struct emission *emission, const struct loop_plan *pl
 static void publish_initial_elements(struct emission *emission, const struct mdf_lowered_loop *loop)
 {
     const struct mdf_lowered_value *values = emission->lowered->values;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (values[loop->states[i].parameter].open_axes != 0 && values[loop->states[i].initial].is_scalar) {
             emission_publish(emission, loop->states[i].initial);
         }
     }
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].appends && emission->lowered->values[loop->stacks[i].initial].is_scalar) {
             emission_publish(emission, loop->stacks[i].initial);
         }
@@ -178,9 +176,8 @@ static void begin_values(struct emission *emission, const struct loop_plan *plan
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_loop *loop = plan->loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (emission->lowered->values[loop->states[i].parameter].is_scalar) {
             emission_copy(emission, loop->states[i].parameter, loop->states[i].initial);
         }
@@ -250,12 +247,11 @@ static bool is_scanned_backward(const struct mdf_lowered_loop *loop, mdf_lowered
 static bool has_been_read(const struct emission *emission, const struct mdf_lowered_loop *loop, mdf_lowered_id source)
 {
     const struct mdf_lowered_region *region = &emission->lowered->region;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_loop *maker = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
 
-        for (j = 0; maker != NULL && j < maker->n_stacks; j++) {
+        for (size_t j = 0; maker != NULL && j < maker->n_stacks; j++) {
             const struct mdf_lowered_stack *holding =
                 maker->stacks[j].stack == source ? mdf_lowered_holding_stack(maker, &maker->stacks[j]) : NULL;
 
@@ -307,12 +303,11 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
 {
     struct assembler *assembler = emission->assembler;
     const struct mdf_lowered_loop *loop = plan->loop;
-    size_t i;
 
     if (plan->asking == ASKS_ALWAYS) {
         ask_to_stop(emission);
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         const struct mdf_lowered_rows *rows = &loop->rows[i];
         struct machine_operand item = item_at(emission, plan, (mdf_lowered_id)(plan->rows + i), rows->parameter,
                                               bytes_of(emission, rows->parameter), rows->is_reversed, RAX);
@@ -320,7 +315,7 @@ static void begin_run(struct emission *emission, const struct loop_plan *plan)
         load_row(emission, rows->parameter, item);
         prefetch_row(emission, loop, rows, item.number);
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
         const struct mdf_lowered_state *held = mdf_lowered_held_state(loop, stack);
         uint8_t pointer = stack->is_direct ? emission_general(emission, (mdf_lowered_id)(plan->stacks + i), RAX) : RAX;
@@ -344,9 +339,7 @@ static void lay_there(struct emission *emission, mdf_lowered_id id, uint8_t base
 /* What mdf_lowered_begin_loop would do of states that lie where those of the loop around do, for who looks at where they lie. */
 static void begin_where_others_lie(struct emission *emission, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         bool is_made = state->begins_made && emission->lives[state->made].is_looked_at;
 
@@ -442,9 +435,7 @@ static void swap_values(struct emission *emission, mdf_lowered_id a, mdf_lowered
 
 static void carry_states(struct emission *emission, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct mdf_lowered_state *state = &loop->states[i];
         mdf_lowered_id next = mdf_lowered_exchanged(state);
 
@@ -466,9 +457,8 @@ static void advance_products(struct emission *emission, const struct loop_plan *
 {
     struct assembler *assembler = emission->assembler;
     machine_label within = new_label(assembler);
-    size_t i;
 
-    for (i = 0; i < plan->loop->n_products; i++) {
+    for (size_t i = 0; i < plan->loop->n_products; i++) {
         const struct mdf_lowered_product *product = plan->loop->products[i];
 
         if (product->rows != NULL) {
@@ -500,9 +490,8 @@ static void tell_of_item(struct emission *emission, const struct loop_plan *plan
 static void end_run(struct emission *emission, const struct loop_plan *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (!loop->stacks[i].is_direct && !loop->stacks[i].is_put && !loop->stacks[i].is_behind) {
             store_item(emission, plan, &loop->stacks[i], (mdf_lowered_id)(plan->stacks + i));
         }
@@ -512,11 +501,11 @@ static void end_run(struct emission *emission, const struct loop_plan *plan)
         emission_finish(emission, plan->next_condition, RAX);
     }
     carry_states(emission, loop);
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         advance_pointer(emission, plan, (mdf_lowered_id)(plan->rows + i), loop->rows[i].parameter,
                         bytes_of(emission, loop->rows[i].parameter), loop->rows[i].is_reversed);
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         advance_pointer(emission, plan, (mdf_lowered_id)(plan->stacks + i), loop->stacks[i].item, loop->stacks[i].item_bytes,
                         loop->stacks[i].is_reversed);
     }
@@ -555,14 +544,13 @@ static void grow_where_full(struct emission *emission, const struct loop_plan *p
 {
     struct assembler *assembler = emission->assembler;
     uint8_t counter = emission_general(emission, plan->counter, RCX);
-    size_t i;
 
     assemble_move_address(assembler, RAX, &plan->loop->stacks[0].capacity);
     assemble_general(assembler, GENERAL_COMPARE, 8, counter, in_memory(RAX, 0));
     assemble_jump_if(assembler, IF_BELOW, body);
     assemble_general(assembler, GENERAL_ADDRESS, 8, RDX, in_memory(counter, 1));
     call_helper(emission, plan, mdf_lowered_grow_stacks);
-    for (i = 0; i < plan->loop->n_stacks; i++) {
+    for (size_t i = 0; i < plan->loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
 
         if (is_counted(emission, plan, stack->item, stack->item_bytes, stack->is_reversed)) {

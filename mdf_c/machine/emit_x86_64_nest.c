@@ -16,9 +16,7 @@ static bool is_near(int64_t number)
 /* Whether distances fit the four bytes that instructions have for them. */
 static bool covers_view(const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view)
 {
-    size_t axis;
-
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         if (!is_near(view->strides[axis])) {
             return false;
         }
@@ -63,9 +61,7 @@ static bool is_called(const struct mdf_lowered *lowered, const struct mdf_lowere
 
 static bool covers(struct nest_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
         code->steps[i].call.is_called = is_called(code->emission->lowered, code->nest, step);
@@ -100,9 +96,8 @@ static unsigned widest_type(const struct mdf_lowered *lowered, const struct mdf_
 {
     unsigned widest = 1;
     bool has_short = false, by_lanes = nest->is_open;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         unsigned size = (unsigned)mdf_dtype_size((mdf_dtype)nest->steps[i].dtype);
 
         if (!nest_only_places(lowered, nest, i)) {
@@ -125,9 +120,7 @@ static bool takes_rest_in_turn(const struct mdf_lowered_nest *nest, const struct
 /* How many lanes, of `most`, an axis can have; 1: it makes no vectors, as the order of a fold would not be kept. */
 static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, unsigned most)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind != MDF_NEST_FOLD || axis < step->level || axis >= nest->steps[step->in[0]].level || nest_is_free(step)) {
@@ -145,9 +138,9 @@ static unsigned most_lanes(const struct mdf_lowered_nest *nest, size_t axis, uns
 /* The lanes of the widest fold along an axis that makes no vectors: loops over it are unrolled that often, or a multiple. */
 static size_t fold_lanes(const struct mdf_lowered_nest *nest, size_t axis)
 {
-    size_t most = 1, i;
+    size_t most = 1;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_FOLD && step->level == axis && nest_lanes(step) > most) {
@@ -270,9 +263,9 @@ static bool has_widest_form(const struct mdf_lowered *lowered, const struct mdf_
  * there, and each vector of 64 bytes lies in two lines. */
 static bool moves_most(const struct mdf_lowered_nest *nest, size_t axis)
 {
-    size_t n_moves = 0, n_computed = 0, i;
+    size_t n_moves = 0, n_computed = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 
@@ -285,9 +278,7 @@ static bool moves_most(const struct mdf_lowered_nest *nest, size_t axis)
 /* Whether folds along an axis leave nothing that would go to some of the lanes. */
 static bool takes_whole_vectors(const struct mdf_lowered_nest *nest, size_t axis, unsigned rest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps && rest != 0; i++) {
+    for (size_t i = 0; i < nest->n_steps && rest != 0; i++) {
         if (mdf_nest_folds_axis(nest, i, axis) && !takes_rest_in_turn(nest, &nest->steps[i], axis)) {
             return false;
         }
@@ -371,9 +362,8 @@ static enum trial try_group(struct emission *emission, const struct mdf_lowered_
 {
     static const size_t budgets[] = {400, 100, 0};
     enum trial result = TRIAL_FAILED;
-    size_t i;
 
-    for (i = 0; i < sizeof budgets / sizeof *budgets && result == TRIAL_FAILED; i++) {
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets && result == TRIAL_FAILED; i++) {
         choose_unroll(nest, shape, budgets[i]);
         shape->turns = true;
         result = try_shape(emission, nest, shape, best);
@@ -404,14 +394,14 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
     struct nest_shape shape = {
         .vector_axis = (uint8_t)axis, .width = widest_type(emission->lowered, nest), .lanes = lanes, .group = 1};
     enum trial result = TRIAL_FAILED, last;
-    size_t n_vectors, i;
+    size_t n_vectors;
 
     if (axis == nest->n_axes) {
         try_group(emission, nest, &shape, best);
         return;
     }
     n_vectors = (nest->extents[axis] + shape.lanes - 1) / shape.lanes;
-    for (i = 0; i < sizeof groups / sizeof *groups; i++) {
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         bool is_needless = groups[i] == MOST_COPIES
                                ? result == TRIAL_SPILLS || (result == TRIAL_FITS && (n_vectors <= 4 || !has_folds(nest)))
                                : result == TRIAL_FITS;
@@ -427,9 +417,7 @@ static void try_axis(struct emission *emission, const struct mdf_lowered_nest *n
 /* Whether elements that lie side by side are loaded for lanes along another axis: they are turned. */
 static bool has_rows(const struct mdf_nest_step *step, size_t lanes_axis)
 {
-    size_t axis;
-
-    for (axis = lanes_axis + 1; axis < step->level; axis++) {
+    for (size_t axis = lanes_axis + 1; axis < step->level; axis++) {
         if (step->view.strides[axis] == 1 || step->view.strides[axis] == -1) {
             return step->kind == MDF_NEST_LOAD && mdf_dtype_size((mdf_dtype)step->dtype) >= 4;
         }
@@ -441,9 +429,8 @@ static bool has_rows(const struct mdf_nest_step *step, size_t lanes_axis)
 static double axis_cost(const struct mdf_lowered_nest *nest, size_t axis, double lanes)
 {
     double sum = 0;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         size_t level = mdf_nest_deepest(nest, step);
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
@@ -477,17 +464,16 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
     double costs[MDF_NEST_MOST_AXES + 1], least;
     unsigned width = widest_type(emission->lowered, nest);
     struct nest_code *best = NULL;
-    size_t axis;
 
     least = costs[nest->n_axes] = axis_cost(nest, nest->n_axes, 1);
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         unsigned lanes = most_lanes(nest, axis, 32 / width);
         double filled = nest->extents[axis] < lanes ? (double)nest->extents[axis] : (double)lanes;
 
         costs[axis] = lanes > 1 ? axis_cost(nest, axis, filled) : INFINITY;
         least = costs[axis] < least ? costs[axis] : least;
     }
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         if (costs[axis] < 1.3 * least) {
             try_lanes(emission, nest, axis, &best);
         }
@@ -501,9 +487,7 @@ static struct nest_code *find_best(struct emission *emission, const struct mdf_l
 /* Whether there is code for all folds. */
 static bool has_covered_folds(const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_FOLD && step->order == MDF_NEST_IN_DEPTHS) {

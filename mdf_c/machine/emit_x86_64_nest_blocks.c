@@ -111,13 +111,12 @@ void nest_add_entry(struct nest_code *code, size_t step, uint32_t node)
 static uint32_t find_entry(const struct nest_code *code, size_t step)
 {
     uint32_t home = home_of(code, code->steps[step].axes), i;
-    size_t axis;
 
     for (i = code->steps[step].first_entry; i != NO_NODE; i = code->entries[i].next) {
         const struct nest_entry *entry = &code->entries[i];
         bool is_same = entry->block == home;
 
-        for (axis = 0; axis < code->nest->n_axes && is_same; axis++) {
+        for (size_t axis = 0; axis < code->nest->n_axes && is_same; axis++) {
             is_same = (code->steps[step].axes >> axis & 1) == 0 || entry->offsets[axis] == code->offsets[axis];
         }
         if (is_same) {
@@ -159,13 +158,12 @@ static bool begins_at_index(const struct mdf_lowered *lowered, const struct mdf_
 bool nest_only_places(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest, size_t i)
 {
     bool is_used = false;
-    size_t j, k;
 
-    for (j = i + 1; j < nest->n_steps; j++) {
+    for (size_t j = i + 1; j < nest->n_steps; j++) {
         const struct mdf_nest_step *step = &nest->steps[j];
         size_t n_in = step->kind == MDF_NEST_ELEMENT ? step->n_in : step->kind == MDF_NEST_LOAD ? 0 : 1;
 
-        for (k = 0; k < n_in; k++) {
+        for (size_t k = 0; k < n_in; k++) {
             if (step->in[k] == i && !nest_only_places(lowered, nest, j)) {
                 return false;
             }
@@ -200,9 +198,7 @@ static bool has_loop(const struct nest_code *code, size_t axis)
 
 static uint32_t find_pointer(struct nest_code *code, struct nest_pointer pointer)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_pointers; i++) {
+    for (size_t i = 0; i < code->n_pointers; i++) {
         struct nest_pointer *there = &code->pointers[i];
 
         if (there->id == pointer.id && there->offset == pointer.offset && there->has_index == pointer.has_index &&
@@ -227,9 +223,8 @@ static struct nest_place find_place(struct nest_code *code, struct nest_pointer 
 {
     int64_t offset = first, lane = 0;
     struct nest_place place = {.id = pointer.id};
-    size_t axis;
 
-    for (axis = 0; axis < level; axis++) {
+    for (size_t axis = 0; axis < level; axis++) {
         offset += code->offsets[axis] * strides[axis];
         pointer.strides[axis] = has_loop(code, axis) ? strides[axis] * (int64_t)size : 0;
         lane = axis == code->shape.vector_axis ? strides[axis] : lane;
@@ -301,7 +296,6 @@ uint32_t nest_value_of(struct nest_code *code, size_t i)
     const struct mdf_nest_step *step = &code->nest->steps[i];
     struct nest_node node = {.code = NODE_ELEMENT};
     uint32_t found = find_entry(code, i);
-    size_t k;
 
     code->failed = code->failed || !emission_has_vectors(step->dtype);
     if (found != NO_NODE || code->failed) {
@@ -317,7 +311,7 @@ uint32_t nest_value_of(struct nest_code *code, size_t i)
         node = make_load(code, i);
     } else if (step->kind == MDF_NEST_ELEMENT) {
         node.n_in = step->n_in;
-        for (k = 0; k < step->n_in; k++) {
+        for (size_t k = 0; k < step->n_in; k++) {
             node.in[k] = nest_value_of(code, step->in[k]);
         }
     } else { /* folds are entered when they are done */
@@ -356,9 +350,8 @@ static void store_node(struct nest_code *code, size_t step, uint32_t value, stru
 static void fill_rows(struct nest_code *code, size_t i, bool ones)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
-    size_t k;
 
-    for (k = 0; k < step->n_in; k++) {
+    for (size_t k = 0; k < step->n_in; k++) {
         mdf_dtype dtype = (mdf_dtype)code->nest->steps[step->in[k]].dtype;
 
         if (code->steps[i].call.is_one[k] == ones && code->steps[i].call.from[k] == MDF_NEST_NONE) {
@@ -413,10 +406,9 @@ static bool is_at_hand(struct nest_code *code, size_t level, size_t i)
 static struct mdf_nest_set needs_of(struct nest_code *code, size_t level, const struct mdf_nest_set *goals)
 {
     struct mdf_nest_set needs = {{0}};
-    size_t i;
 
     needs = level == 0 ? code->roots : needs;
-    for (i = code->nest->n_steps; i-- > 0;) {
+    for (size_t i = code->nest->n_steps; i-- > 0;) {
         if (mdf_nest_set_has(goals, i)) {
             mdf_nest_add_operands(&code->nest->steps[i], &needs);
         } else if (mdf_nest_set_has(&needs, i) && is_at_hand(code, level, i)) {
@@ -432,9 +424,9 @@ static struct mdf_nest_set needs_of(struct nest_code *code, size_t level, const 
 static size_t rank_steps(const struct nest_code *code, size_t level, const struct mdf_nest_set *needs,
                          const struct mdf_nest_set *goals, uint8_t *ranks)
 {
-    size_t most = 0, i, k;
+    size_t most = 0;
 
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         struct mdf_nest_set operands = {{0}};
 
         ranks[i] = 0;
@@ -442,7 +434,7 @@ static size_t rank_steps(const struct nest_code *code, size_t level, const struc
             continue;
         }
         mdf_nest_add_operands(&code->nest->steps[i], &operands);
-        for (k = 0; k < i; k++) {
+        for (size_t k = 0; k < i; k++) {
             if (mdf_nest_set_has(&operands, k)) {
                 bool is_barrier = mdf_nest_set_has(needs, k) && barrier_level(code, k) == level;
                 uint8_t rank = (uint8_t)(ranks[k] + (is_barrier ? 1 : 0));
@@ -507,9 +499,9 @@ static void make_rounds(struct nest_code *code, size_t axis, size_t first, size_
  * joined in pairs; 1: it is otherwise. *sum: one of them. */
 static size_t count_in_pairs(const struct nest_code *code, size_t axis, const struct mdf_nest_set *goals, size_t *sum)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < code->nest->n_steps && n != 1; i++) {
+    for (size_t i = 0; i < code->nest->n_steps && n != 1; i++) {
         if (mdf_nest_set_has(goals, i)) {
             size_t own = code->nest->steps[i].level == axis && !has_loop(code, axis) ? nest_totals_in_pairs(code, i) : 1;
             bool is_same = n == 0 || (n == own && nest_elements_in_pairs(code, i) == nest_elements_in_pairs(code, *sum));
@@ -550,13 +542,13 @@ static bool folds_parts(const struct nest_code *code, size_t i, size_t axis, con
 /* All indices of an axis, in one go or by the parts that folds go on by. */
 static void make_loop(struct nest_code *code, size_t axis, const struct mdf_nest_set *goals)
 {
-    size_t n = code->nest->extents[axis], first, end, i;
+    size_t n = code->nest->extents[axis], end, i;
 
     if (nest_is_open_axis(code, axis)) {
         nest_make_open_loops(code, axis, goals);
         return;
     }
-    for (first = 0; first < n && !code->failed; first = end) {
+    for (size_t first = 0; first < n && !code->failed; first = end) {
         for (i = 0, end = n; i < code->nest->n_steps; i++) {
             size_t part_end = folds_parts(code, i, axis, goals) ? nest_part_end(code->nest, &code->nest->steps[i], first) : n;
 
@@ -594,9 +586,8 @@ static void reach_goal(struct nest_code *code, size_t i, size_t copy)
 static bool passes_through(const struct nest_code *code, size_t i)
 {
     const struct nest_call *call = &code->steps[i].call;
-    size_t k;
 
-    for (k = 0; call->is_called && k < code->nest->steps[i].n_in; k++) {
+    for (size_t k = 0; call->is_called && k < code->nest->steps[i].n_in; k++) {
         if (call->from[k] == MDF_NEST_NONE && !call->is_one[k]) {
             return true;
         }
@@ -620,9 +611,8 @@ static bool is_barrier(const struct nest_code *code, const struct nest_needs *ne
 static struct mdf_nest_set find_passed(const struct nest_code *code, size_t level, const struct nest_needs *needs, size_t rank)
 {
     struct mdf_nest_set passed = {{0}};
-    size_t i;
 
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         bool is_passed = is_barrier(code, needs, level, i, rank) ? passes_through(code, i)
                                                                  : mdf_nest_set_has(needs->goals, i) && needs->ranks[i] == rank;
 
@@ -685,19 +675,17 @@ void nest_make_body(struct nest_code *code, size_t level, const struct mdf_nest_
 
 static void begin_steps(struct nest_code *code)
 {
-    size_t i, k, axis;
-
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
         struct mdf_nest_set operands = {{0}};
 
         mdf_nest_add_operands(step, &operands);
         code->steps[i].first_entry = NO_NODE;
         code->steps[i].axes = step->kind == MDF_NEST_FOLD ? (1u << step->level) - 1 : 0;
-        for (axis = 0; step->kind == MDF_NEST_LOAD && axis < step->level; axis++) {
+        for (size_t axis = 0; step->kind == MDF_NEST_LOAD && axis < step->level; axis++) {
             code->steps[i].axes |= step->view.strides[axis] != 0 ? 1u << axis : 0;
         }
-        for (k = 0; step->kind != MDF_NEST_FOLD && k < i; k++) {
+        for (size_t k = 0; step->kind != MDF_NEST_FOLD && k < i; k++) {
             code->steps[i].axes |= mdf_nest_set_has(&operands, k) ? code->steps[k].axes : 0;
         }
     }
@@ -719,9 +707,8 @@ static bool may_bail_out(const struct nest_code *code, size_t i)
 static bool find_goals(struct nest_code *code, struct mdf_nest_set *goals)
 {
     struct mdf_nest_set needed = {{0}};
-    size_t i;
 
-    for (i = code->nest->n_steps; i-- > 0;) {
+    for (size_t i = code->nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
         bool is_store = step->kind == MDF_NEST_STORE, is_needed = mdf_nest_set_has(&needed, i);
 
@@ -750,13 +737,12 @@ static bool find_goals(struct nest_code *code, struct mdf_nest_set *goals)
 bool nest_write_out(struct nest_code *code)
 {
     struct mdf_nest_set goals = {{0}};
-    size_t i;
 
     begin_steps(code);
     if (!nest_covers_open_axis(code)) {
         return false;
     }
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         if (code->steps[i].call.is_called && !nest_find_call(code, i)) {
             return false;
         }
@@ -772,9 +758,7 @@ bool nest_write_out(struct nest_code *code)
 
 void nest_code_release(struct nest_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_blocks; i++) {
+    for (size_t i = 0; i < code->n_blocks; i++) {
         mdf_memory_release(code->memory, code->blocks[i].nodes);
     }
     mdf_memory_release(code->memory, code->blocks);

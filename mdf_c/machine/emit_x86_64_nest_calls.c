@@ -7,11 +7,11 @@
 /* The row of a called function: all indices from `level` on of the axes that it depends on, those of the lanes innermost. */
 static size_t lay_out_row(const struct nest_code *code, size_t i, size_t level, int64_t *strides)
 {
-    size_t n = 1, round, axis;
+    size_t n = 1;
 
     memset(strides, 0, MDF_NEST_MOST_AXES * sizeof *strides);
-    for (round = 0; round < 2; round++) {
-        for (axis = code->nest->steps[i].level; axis-- > level;) {
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t axis = code->nest->steps[i].level; axis-- > level;) {
             if ((axis == code->shape.vector_axis) == (round == 0) && (code->steps[i].axes >> axis & 1) != 0) {
                 strides[axis] = (int64_t)n;
                 n *= code->nest->extents[axis];
@@ -34,9 +34,8 @@ static bool has_row(const struct nest_code *code, const struct mdf_nest_step *st
 static void find_rows(struct nest_code *code, size_t i)
 {
     struct nest_call *call = &code->steps[i].call;
-    size_t k;
 
-    for (k = 0; k < code->nest->steps[i].n_in; k++) {
+    for (size_t k = 0; k < code->nest->steps[i].n_in; k++) {
         uint8_t from = code->nest->steps[i].in[k];
         const struct mdf_nest_step *operand = &code->nest->steps[from];
         bool is_one = call->is_one[k] && operand->view.at == MDF_NEST_NONE;
@@ -47,7 +46,7 @@ static void find_rows(struct nest_code *code, size_t i)
 
         call->from[k] = is_there ? from : MDF_NEST_NONE;
     }
-    for (k = i + 1; k < code->nest->n_steps && call->to == MDF_NEST_NONE; k++) {
+    for (size_t k = i + 1; k < code->nest->n_steps && call->to == MDF_NEST_NONE; k++) {
         const struct mdf_nest_step *step = &code->nest->steps[k];
 
         call->to = step->kind == MDF_NEST_STORE && step->in[0] == i && has_row(code, step, call) ? (uint8_t)k : MDF_NEST_NONE;
@@ -76,13 +75,13 @@ bool nest_find_call(struct nest_code *code, size_t i)
 {
     const struct mdf_nest_step *step = &code->nest->steps[i];
     struct nest_call *call = &code->steps[i].call;
-    size_t most = step->level, row_bytes = code->row_bytes, k;
+    size_t most = step->level, row_bytes = code->row_bytes;
 
     if (nest_depends_on_lanes(code, i) && code->shape.vector_axis < most) {
         most = code->shape.vector_axis;
     }
     choose_level(code, i, most);
-    for (k = 0; k < step->n_in; k++) {
+    for (size_t k = 0; k < step->n_in; k++) {
         call->is_one[k] = code->steps[step->in[k]].axes >> call->level == 0;
     }
     memset(call->from, MDF_NEST_NONE, sizeof call->from);
@@ -90,7 +89,7 @@ bool nest_find_call(struct nest_code *code, size_t i)
     if (call->level == 0) {
         find_rows(code, i);
     }
-    for (k = 0; k <= MDF_MAX_OPERANDS; k++) {
+    for (size_t k = 0; k <= MDF_MAX_OPERANDS; k++) {
         bool has_row = k == MDF_MAX_OPERANDS ? call->to == MDF_NEST_NONE : k < step->n_in && call->from[k] == MDF_NEST_NONE;
 
         call->offsets[k] = (uint32_t)code->row_bytes;

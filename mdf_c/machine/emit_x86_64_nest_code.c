@@ -93,9 +93,8 @@ static void emit_step(struct nest_code *code, const struct nest_node *node)
                             .constants = {MDF_LOWERED_NONE, node->has_count ? node->constant : MDF_LOWERED_NONE},
                             .rotation = node->rotation,
                             .out = target_register(code, node)};
-    size_t k;
 
-    for (k = 0; k < node->n_in; k++) {
+    for (size_t k = 0; k < node->n_in; k++) {
         const struct nest_node *operand = &code->nodes[node->in[k]];
 
         packed.constants[k] = operand->code == NODE_NUMBER ? operand->constant : MDF_LOWERED_NONE;
@@ -314,12 +313,12 @@ static void take_in_turn(struct nest_code *code, const struct nest_node *node)
 {
     struct assembler *assembler = nest_assembler(code);
     bool is_narrow = node->dtype == MDF_DTYPE_FLOAT32;
-    unsigned operation = code->nest->steps[node->step].fold == MDF_NEST_SUM ? VECTOR_ADD : VECTOR_MULTIPLY, lane;
+    unsigned operation = code->nest->steps[node->step].fold == MDF_NEST_SUM ? VECTOR_ADD : VECTOR_MULTIPLY;
     uint8_t total = operand_register(code, node, 0);
     struct machine_operand element = nest_slot(node);
 
     assemble_vector(assembler, VECTOR_STORE, nest_vector_size(code, node->dtype), operand_register(code, node, 1), 0, element);
-    for (lane = 0; lane < node->active; lane++) {
+    for (unsigned lane = 0; lane < node->active; lane++) {
         assemble_vector(assembler, operation | (is_narrow ? OF_FLOAT : OF_DOUBLE), 16, total, total, element);
         element.displacement += is_narrow ? 4 : 8;
     }
@@ -447,9 +446,8 @@ static bool is_changed_by_calls(uint8_t number)
 static void move_words(struct nest_code *code, bool stores)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t i;
 
-    for (i = 0; i < MOST_POINTERS + MDF_NEST_MOST_AXES + 1; i++) {
+    for (size_t i = 0; i < MOST_POINTERS + MDF_NEST_MOST_AXES + 1; i++) {
         uint8_t number = i >= MOST_POINTERS     ? code->counters[i - MOST_POINTERS]
                          : i < code->n_pointers ? code->pointers[i].number
                                                 : NO_REGISTER;
@@ -530,7 +528,6 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
     bool (*cast)(mdf_dtype, mdf_dtype, const void *, void *, size_t) = mdf_lowered_cast;
     const void *address;
     unsigned arrays = 0;
-    size_t k;
 
     move_words(code, true);
     if (step->code == MDF_LOWERED_CAST) {
@@ -545,7 +542,7 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
         assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
         assemble_jump_if(assembler, IF_EQUAL, code->emission->bail_out);
     } else {
-        for (k = 0; k < step->n_in; k++) {
+        for (size_t k = 0; k < step->n_in; k++) {
             arrays |= call->is_one[k] ? 0 : 1u << k;
             load_operand(code, RAX, call, k);
             assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * k)));
@@ -562,9 +559,7 @@ static void emit_call(struct nest_code *code, const struct nest_node *node, char
 /* Moves all pointers that the block uses by so many indices of its axis. */
 void nest_move_pointers(struct nest_code *code, const struct nest_block *block, int64_t indices)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_pointers; i++) {
+    for (size_t i = 0; i < code->n_pointers; i++) {
         const struct nest_pointer *pointer = &code->pointers[i];
 
         if (mdf_nest_set_has(&block->pointers, i) && pointer->strides[block->axis] != 0) {
@@ -720,9 +715,7 @@ static void emit_node(struct nest_code *code, const struct nest_node *node, char
 
 void nest_emit_block(struct nest_code *code, uint32_t number, char *memory)
 {
-    size_t i;
-
-    for (i = 0; i < code->blocks[number].n_nodes && !nest_assembler(code)->failed; i++) {
+    for (size_t i = 0; i < code->blocks[number].n_nodes && !nest_assembler(code)->failed; i++) {
         emit_node(code, &code->nodes[code->blocks[number].nodes[i]], memory);
     }
 }
@@ -796,15 +789,14 @@ static void add_index(struct nest_code *code, size_t k, uint8_t pointer)
 static void enter(struct nest_code *code, char *memory)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t i;
 
     assemble_move_address(assembler, NEST_MEMORY, memory);
-    for (i = 0; i < N_NEST_SAVED; i++) {
+    for (size_t i = 0; i < N_NEST_SAVED; i++) {
         if (uses_register(code, saved_registers[i])) {
             assemble_store(assembler, 8, saved_registers[i], nest_word(code, NEST_WORDS - 1 - i));
         }
     }
-    for (i = 0; i < code->n_pointers; i++) {
+    for (size_t i = 0; i < code->n_pointers; i++) {
         const struct nest_pointer *pointer = &code->pointers[i];
         uint8_t number = pointer->number != NO_REGISTER ? pointer->number : RAX;
 
@@ -827,11 +819,9 @@ static void enter(struct nest_code *code, char *memory)
 
 void nest_emit(struct nest_code *code, char *memory)
 {
-    size_t i;
-
     enter(code, memory);
     nest_emit_block(code, 0, memory);
-    for (i = 0; i < N_NEST_SAVED; i++) {
+    for (size_t i = 0; i < N_NEST_SAVED; i++) {
         if (uses_register(code, saved_registers[i])) {
             assemble_load(nest_assembler(code), 8, saved_registers[i], nest_word(code, NEST_WORDS - 1 - i));
         }

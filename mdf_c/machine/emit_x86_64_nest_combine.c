@@ -21,9 +21,8 @@ static bool may_turn(const struct nest_code *code, const struct nest_node *node)
 static uint32_t find_beside(const struct nest_code *code, const struct nest_block *block, uint32_t i, int64_t distance)
 {
     const struct nest_place *place = &code->nodes[i].place;
-    size_t k;
 
-    for (k = 0; k < block->n_nodes; k++) {
+    for (size_t k = 0; k < block->n_nodes; k++) {
         const struct nest_node *node = &code->nodes[block->nodes[k]];
 
         if (may_turn(code, node) && node->place.pointer == place->pointer && node->place.lane_bytes == place->lane_bytes &&
@@ -38,9 +37,9 @@ static uint32_t find_beside(const struct nest_code *code, const struct nest_bloc
 static bool find_row(const struct nest_code *code, const struct nest_block *block, uint32_t i, size_t n, uint32_t *row)
 {
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)code->nodes[i].dtype);
-    size_t before, k;
+    size_t k;
 
-    for (before = 0; before < n; before++) {
+    for (size_t before = 0; before < n; before++) {
         for (k = 0; k < n; k++) {
             row[k] = k == before ? i : find_beside(code, block, i, ((int64_t)k - (int64_t)before) * size);
             if (row[k] == NO_NODE) {
@@ -59,14 +58,14 @@ static bool find_row(const struct nest_code *code, const struct nest_block *bloc
 static void put_together(struct nest_code *code, struct nest_block *block, size_t at, size_t n, const uint32_t *row)
 {
     struct nest_node *first = &code->nodes[block->nodes[at]];
-    size_t k, from, to = at;
+    size_t to = at;
 
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         code->nodes[row[k]].loaded_with = block->nodes[at];
         first->together[k] = row[k];
     }
     first->n_together = (uint8_t)n;
-    for (from = at + 1; from < block->n_nodes && to < at + n - 1; from++) {
+    for (size_t from = at + 1; from < block->n_nodes && to < at + n - 1; from++) {
         uint32_t number = block->nodes[from];
 
         if (code->nodes[number].loaded_with == block->nodes[at]) {
@@ -87,9 +86,9 @@ static size_t find_gathers(const struct nest_code *code, const struct nest_block
 {
     const struct nest_node *first = &code->nodes[i];
     const struct mdf_nest_view *view = &code->nest->steps[first->step].view;
-    size_t n = 0, k;
+    size_t n = 0;
 
-    for (k = 0; k < block->n_nodes && n < MOST_TOGETHER; k++) {
+    for (size_t k = 0; k < block->n_nodes && n < MOST_TOGETHER; k++) {
         const struct nest_node *node = &code->nodes[block->nodes[k]];
 
         if (may_join(code, node) && node->in[0] == first->in[0] &&
@@ -105,9 +104,9 @@ static size_t find_gathers(const struct nest_code *code, const struct nest_block
 static void join_gathers(struct nest_code *code, struct nest_block *block)
 {
     uint32_t found[MOST_TOGETHER];
-    size_t at, n;
+    size_t n;
 
-    for (at = 0; at < block->n_nodes; at++) {
+    for (size_t at = 0; at < block->n_nodes; at++) {
         n = may_join(code, &code->nodes[block->nodes[at]]) ? find_gathers(code, block, block->nodes[at], found) : 0;
         if (n > 1) {
             put_together(code, block, at, n, found);
@@ -119,13 +118,12 @@ static bool turn_rows(struct nest_code *code, struct nest_block *block)
 {
     uint32_t row[MOST_TOGETHER];
     bool turns = false;
-    size_t at, n;
 
-    for (at = 0; at < block->n_nodes; at++) {
+    for (size_t at = 0; at < block->n_nodes; at++) {
         uint32_t i = block->nodes[at];
 
         /* All of the longer rows first: an element that stands alone would keep another from one. */
-        for (n = mdf_dtype_size((mdf_dtype)code->nodes[i].dtype) == 4 ? 4 : 2; n >= 2 && may_turn(code, &code->nodes[i]);
+        for (size_t n = mdf_dtype_size((mdf_dtype)code->nodes[i].dtype) == 4 ? 4 : 2; n >= 2 && may_turn(code, &code->nodes[i]);
              n -= 2) {
             if (find_row(code, block, i, n, row)) {
                 put_together(code, block, at, n, row);
@@ -220,11 +218,10 @@ static uint16_t extreme_of(const struct nest_code *code, uint32_t test, uint32_t
 static void drop(struct nest_code *code, uint32_t i)
 {
     struct nest_node *node = &code->nodes[i];
-    size_t k;
 
     node->n_uses--;
     if (node->n_uses == 0 && element_of(code, i) != NULL && !node->is_kept) {
-        for (k = 0; k < node->n_in; k++) {
+        for (size_t k = 0; k < node->n_in; k++) {
             drop(code, node->in[k]);
         }
         node->n_in = 0;
@@ -236,7 +233,6 @@ static void fuse_choice(struct nest_code *code, uint32_t i)
     struct nest_node *node = &code->nodes[i];
     const struct mdf_nest_step *step = element_of(code, i), *condition;
     uint32_t test, first, second, either;
-    size_t k;
 
     if (step == NULL || step->code != MDF_LOWERED_SELECT || node->n_in != 3 ||
         (!mdf_dtype_is_real(node->dtype) && node->dtype != MDF_DTYPE_INT32)) {
@@ -247,7 +243,7 @@ static void fuse_choice(struct nest_code *code, uint32_t i)
     second = node->in[2];
     condition = element_of(code, test);
     node->extreme = first != second ? extreme_of(code, test, first, second) : 0;
-    for (k = 0; k < 2 && condition != NULL && condition->code == MDF_LOWERED_OR && node->extreme == 0; k++) {
+    for (size_t k = 0; k < 2 && condition != NULL && condition->code == MDF_LOWERED_OR && node->extreme == 0; k++) {
         either = code->nodes[test].in[k];
         if (asks_for_nan(code, code->nodes[test].in[1 - k], first) && first != second) {
             node->extreme = extreme_of(code, either, first, second);
@@ -264,17 +260,15 @@ static void fuse_choice(struct nest_code *code, uint32_t i)
 
 static void fuse_choices(struct nest_code *code)
 {
-    size_t i, k;
-
-    for (i = 0; i < code->n_nodes; i++) {
-        for (k = 0; k < code->nodes[i].n_in; k++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
+        for (size_t k = 0; k < code->nodes[i].n_in; k++) {
             code->nodes[code->nodes[i].in[k]].n_uses++;
         }
     }
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         fuse_choice(code, (uint32_t)i);
     }
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         code->nodes[i].n_uses = 0;
     }
 }
@@ -315,13 +309,12 @@ static bool stores_part_of_row(const struct nest_code *code, const struct nest_n
  * nothing of the next run could begin. The first of two neighbours, at the place of a whole vector, is stored with the second. */
 static void join_stores(struct nest_code *code, struct nest_block *block)
 {
-    size_t i, k;
-
-    for (i = 0; i < block->n_nodes; i++) {
+    for (size_t i = 0; i < block->n_nodes; i++) {
         const struct nest_node *first = &code->nodes[block->nodes[i]];
         int32_t size = stores_part_of_row(code, first) ? (int32_t)nest_vector_size(code, first->dtype) : 0;
 
-        for (k = size == 0 || first->place.displacement % (2 * size) != 0 ? block->n_nodes : i + 1; k < block->n_nodes; k++) {
+        for (size_t k = size == 0 || first->place.displacement % (2 * size) != 0 ? block->n_nodes : i + 1; k < block->n_nodes;
+             k++) {
             struct nest_node *second = &code->nodes[block->nodes[k]];
 
             if (second->code == NODE_CALL || second->code == NODE_LOOP) {
@@ -402,24 +395,23 @@ static void find_rotation(struct nest_code *code, struct nest_node *node)
 bool nest_combine(struct nest_code *code)
 {
     bool turns = false;
-    size_t i;
 
-    for (i = 0; i < code->n_blocks && code->shape.turns; i++) {
+    for (size_t i = 0; i < code->n_blocks && code->shape.turns; i++) {
         turns = turn_rows(code, &code->blocks[i]) || turns;
     }
-    for (i = 0; i < code->n_blocks; i++) {
+    for (size_t i = 0; i < code->n_blocks; i++) {
         join_gathers(code, &code->blocks[i]);
     }
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         take_count(code, &code->nodes[i]);
     }
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         find_rotation(code, &code->nodes[i]);
         change_factors(code, &code->nodes[i]);
         fuse_product(code, &code->nodes[i]);
     }
     fuse_choices(code);
-    for (i = 0; i < code->n_blocks; i++) {
+    for (size_t i = 0; i < code->n_blocks; i++) {
         join_stores(code, &code->blocks[i]);
     }
     return turns;

@@ -280,11 +280,11 @@ static void make_masks(struct nest_code *code, unsigned dtype, uint8_t number)
 static void load_short_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number, bool has_index)
 {
     struct assembler *assembler = nest_assembler(code);
-    unsigned per_half = 16 / code->shape.width, lane;
+    unsigned per_half = 16 / code->shape.width;
 
     assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, number, number, in_register(number));
     assemble_vector(assembler, VECTOR_EXCLUSIVE_OR, 16, SCRATCH_REAL, SCRATCH_REAL, in_register(SCRATCH_REAL));
-    for (lane = 0; lane < node->active; lane++) {
+    for (unsigned lane = 0; lane < node->active; lane++) {
         uint8_t target = lane < per_half ? number : SCRATCH_REAL;
 
         assemble_general(assembler, short_load(node->dtype), 4, RCX,
@@ -438,7 +438,6 @@ static void load_neighbours(struct nest_code *code, const struct gathered *gathe
     struct assembler *assembler = nest_assembler(code);
     unsigned lanes = code->shape.lanes, size = (unsigned)mdf_dtype_size((mdf_dtype)first->dtype);
     unsigned index_bytes = lanes * (is_narrow ? 4 : 8);
-    size_t k;
 
     assemble_vector(assembler, codes->broadcast, index_bytes, SCRATCH_REAL, 0, in_register(index));
     assemble_vector(assembler, codes->add, index_bytes, SCRATCH_REAL, SCRATCH_REAL,
@@ -451,7 +450,7 @@ static void load_neighbours(struct nest_code *code, const struct gathered *gathe
     assemble_with_number(assembler, NUMBER_COMPARE, 8, in_register(RAX),
                          (int32_t)(code->nest->steps[first->step].view.at_limit - lanes));
     assemble_jump_if(assembler, IF_ABOVE, apart);
-    for (k = 0; k < gathered->n; k++) {
+    for (size_t k = 0; k < gathered->n; k++) {
         struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
 
         operand.index = RAX;
@@ -477,13 +476,11 @@ static void load_apart(struct nest_code *code, const struct gathered *gathered, 
 {
     const struct mdf_nest_view *view = &code->nest->steps[gathered->nodes[0]->step].view;
     struct assembler *assembler = nest_assembler(code);
-    unsigned lane;
-    size_t k;
 
-    for (lane = 0; lane < code->shape.lanes; lane++) {
+    for (unsigned lane = 0; lane < code->shape.lanes; lane++) {
         assemble_load(assembler, 8, RAX, operand_at(code, &indices->place, 8 * (int64_t)lane));
         emission_check_index(code->emission, RAX, view->at_limit, machine_any_number);
-        for (k = 0; k < gathered->n; k++) {
+        for (size_t k = 0; k < gathered->n; k++) {
             struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
             uint8_t number = gathered->numbers[k];
 
@@ -510,7 +507,6 @@ static void gather(struct nest_code *code, const struct gathered *gathered, uint
     unsigned index_size = is_narrow ? 4 : 8, bytes = lanes * index_size;
     const struct nest_node *in_memory = view->at_limit <= INT32_MAX ? indices_in_memory(code, first) : NULL;
     machine_label apart = new_label(assembler), done = new_label(assembler);
-    size_t k;
 
     if (view->at_stride == 1 && view->at_limit >= lanes && view->at_limit <= INT32_MAX) {
         load_neighbours(code, gathered, index, apart);
@@ -534,7 +530,7 @@ static void gather(struct nest_code *code, const struct gathered *gathered, uint
     assemble_vector(assembler, codes->signs, bytes, RAX, 0, in_register(SECOND_SCRATCH_REAL));
     assemble_general(assembler, GENERAL_TEST, 4, RAX, in_register(RAX));
     assemble_jump_if(assembler, IF_NOT_EQUAL, code->emission->bail_out);
-    for (k = 0; k < gathered->n; k++) {
+    for (size_t k = 0; k < gathered->n; k++) {
         struct machine_operand operand = operand_at(code, &gathered->nodes[k]->place, 0);
 
         operand.index = SCRATCH_REAL;
@@ -660,9 +656,8 @@ static void load_turned(struct nest_code *code, const struct nest_node *first)
     bool is_wide = mdf_dtype_size((mdf_dtype)node->dtype) == 8;
     unsigned size = nest_vector_size(code, node->dtype);
     uint8_t to[MOST_TOGETHER];
-    size_t i;
 
-    for (i = 0; i < first->n_together; i++) {
+    for (size_t i = 0; i < first->n_together; i++) {
         to[i] = code->nodes[first->together[i]].number;
     }
     if (first->n_together == 4) {
@@ -682,13 +677,12 @@ static void load_turned(struct nest_code *code, const struct nest_node *first)
 void nest_load_together(struct nest_code *code, const struct nest_node *first, uint8_t index)
 {
     struct gathered gathered = {.n = first->n_together};
-    size_t i;
 
     if (index == NO_REGISTER) {
         load_turned(code, first);
         return;
     }
-    for (i = 0; i < gathered.n; i++) {
+    for (size_t i = 0; i < gathered.n; i++) {
         gathered.nodes[i] = &code->nodes[first->together[i]];
         gathered.numbers[i] = gathered.nodes[i]->number;
     }
@@ -748,9 +742,9 @@ static void store_lanes(struct nest_code *code, const struct nest_node *node, ui
 static void store_short_lanes(struct nest_code *code, const struct nest_node *node, uint8_t number)
 {
     struct assembler *assembler = nest_assembler(code);
-    unsigned per_half = 16 / code->shape.width, lane;
+    unsigned per_half = 16 / code->shape.width;
 
-    for (lane = 0; lane < node->active; lane++) {
+    for (unsigned lane = 0; lane < node->active; lane++) {
         struct machine_operand operand = operand_at(code, &node->place, lane * node->place.lane_bytes);
 
         if (lane == per_half) {

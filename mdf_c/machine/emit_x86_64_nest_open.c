@@ -12,10 +12,8 @@ enum { MOST_IN_TURN = 8 }; /* totals of a fold along no vectors */
 /* Whether a fold over the open axis has several totals, which take its elements in turn. */
 static bool has_turns(const struct nest_code *code, size_t *most)
 {
-    size_t i;
-
     *most = 1;
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         if (mdf_nest_folds_axis(code->nest, i, code->nest->open_axis) && nest_lanes(&code->nest->steps[i]) > *most) {
             *most = nest_lanes(&code->nest->steps[i]);
         }
@@ -35,9 +33,9 @@ static bool may_bail_out(const struct mdf_nest_step *step)
 /* Whether lanes may be left out by masks: they lie side by side, and do nothing but compute. */
 static bool may_be_masked(const struct nest_code *code)
 {
-    size_t open_axis = code->nest->open_axis, i;
+    size_t open_axis = code->nest->open_axis;
 
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
         bool is_along = moves && step->level > open_axis && step->view.strides[open_axis] != 0;
@@ -55,12 +53,12 @@ static bool may_be_masked(const struct nest_code *code)
 
 bool nest_covers_open_axis(const struct nest_code *code)
 {
-    size_t most, i;
+    size_t most;
 
     if (!code->nest->is_open) {
         return true;
     }
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
         if (mdf_nest_folds_axis(code->nest, i, code->nest->open_axis) && nest_has_parts(step) &&
@@ -110,14 +108,12 @@ static void make_one(struct nest_code *code, struct nest_block block, uint32_t f
 /* A round in which masks say which lanes count. */
 static void make_masked(struct nest_code *code, size_t advance, uint32_t first, const struct mdf_nest_set *goals)
 {
-    size_t k;
-
     begin_loop(code, (struct nest_block){.modulus = advance}, first);
     if (code->failed) {
         return;
     }
     nest_go_to_vectors(code, 0, advance);
-    for (k = 0; k < code->n_copies; k++) {
+    for (size_t k = 0; k < code->n_copies; k++) {
         code->copies[k].active = (unsigned)(MASKED + k);
     }
     nest_make_body(code, code->nest->open_axis + 1u, goals);
@@ -127,9 +123,7 @@ static void make_masked(struct nest_code *code, size_t advance, uint32_t first, 
 /* Whether an index may be gone through twice: nothing is stored where it is loaded. */
 static bool may_be_repeated(const struct nest_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &code->nest->steps[i];
 
         if (step->kind == MDF_NEST_STORE &&
@@ -152,14 +146,14 @@ static void make_ends(struct nest_code *code, size_t lanes, uint32_t first, cons
 static void make_rest(struct nest_code *code, size_t advance, uint32_t first, const struct mdf_nest_set *goals)
 {
     bool is_vector = code->shape.vector_axis == code->nest->open_axis;
-    size_t lanes = is_vector ? code->shape.lanes : 1, most, k;
+    size_t lanes = is_vector ? code->shape.lanes : 1, most;
 
     if (is_vector && mdf_nest_is_folded(code->nest, code->nest->open_axis)) {
         make_masked(code, advance, first, goals);
         return;
     }
     if (!is_vector && has_turns(code, &most)) {
-        for (k = 0; k + 1 < advance && !code->failed; k++) {
+        for (size_t k = 0; k + 1 < advance && !code->failed; k++) {
             make_one(code, (struct nest_block){.modulus = advance, .over = k}, first, 1, goals);
         }
         return;
@@ -230,10 +224,9 @@ static void rewind_pointers(struct nest_code *code, const struct nest_block *las
 {
     struct assembler *assembler = nest_assembler(code);
     struct mdf_nest_set pointers = {{0}};
-    size_t i, k;
 
-    for (i = last->first; i < code->n_blocks; i++) {
-        for (k = 0; code->blocks[i].is_open && code->blocks[i].first == last->first && k < 4; k++) {
+    for (size_t i = last->first; i < code->n_blocks; i++) {
+        for (size_t k = 0; code->blocks[i].is_open && code->blocks[i].first == last->first && k < 4; k++) {
             pointers.words[k] |= code->blocks[i].pointers.words[k];
         }
     }
@@ -241,7 +234,7 @@ static void rewind_pointers(struct nest_code *code, const struct nest_block *las
     if (last->divisor == 0) {
         assemble_with_number(assembler, NUMBER_AND, 8, in_register(RAX), -(int32_t)last->modulus);
     }
-    for (i = 0; i < code->n_pointers; i++) {
+    for (size_t i = 0; i < code->n_pointers; i++) {
         const struct nest_pointer *pointer = &code->pointers[i];
         int64_t stride = pointer->strides[last->axis];
 
@@ -263,9 +256,8 @@ static void rewind_pointers(struct nest_code *code, const struct nest_block *las
 static void move_by_number(struct nest_code *code, const struct nest_block *block)
 {
     struct assembler *assembler = nest_assembler(code);
-    size_t i;
 
-    for (i = 0; i < code->n_pointers; i++) {
+    for (size_t i = 0; i < code->n_pointers; i++) {
         const struct nest_pointer *pointer = &code->pointers[i];
         int64_t stride = pointer->strides[block->axis];
 

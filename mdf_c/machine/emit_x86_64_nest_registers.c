@@ -12,9 +12,7 @@ static const uint8_t pointer_registers[] = {RDX, RSI, RDI, R8, R9, R10, R12, R13
 
 static void unite(struct mdf_nest_set *set, const struct mdf_nest_set *other)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof set->words / sizeof *set->words; i++) {
+    for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++) {
         set->words[i] |= other->words[i];
     }
 }
@@ -22,9 +20,7 @@ static void unite(struct mdf_nest_set *set, const struct mdf_nest_set *other)
 /* Numbers all nodes in the order of the code, which goes into `order`; notes the pointers that each block uses. */
 static uint32_t number_nodes(struct nest_code *code, uint32_t block, uint32_t *order, uint32_t at)
 {
-    size_t i;
-
-    for (i = 0; i < code->blocks[block].n_nodes; i++) {
+    for (size_t i = 0; i < code->blocks[block].n_nodes; i++) {
         uint32_t number = code->blocks[block].nodes[i];
         struct nest_node *node = &code->nodes[number];
 
@@ -103,12 +99,10 @@ size_t nest_memory_input(const struct nest_code *code, const struct nest_node *n
 /* Loads that one node of the same block needs, which may read them itself. */
 static void find_reads(struct nest_code *code, const uint32_t *order, uint32_t n)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct nest_node *user = &code->nodes[order[i]];
 
-        for (k = 0; k < user->n_in; k++) {
+        for (uint32_t k = 0; k < user->n_in; k++) {
             struct nest_node *made = &code->nodes[user->in[k]];
 
             made->is_read = made->n_uses == 1 && k == nest_memory_input(code, user) && made->code == NODE_LOAD &&
@@ -120,12 +114,10 @@ static void find_reads(struct nest_code *code, const uint32_t *order, uint32_t n
 
 static void find_lives(struct nest_code *code, const uint32_t *order, uint32_t n)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct nest_node *user = &code->nodes[order[i]];
 
-        for (k = 0; k < user->n_in; k++) {
+        for (uint32_t k = 0; k < user->n_in; k++) {
             struct nest_node *made = &code->nodes[user->in[k]];
             uint32_t end = end_of_use(code, made, user);
 
@@ -177,9 +169,9 @@ static void give_register(struct nest_code *code, uint32_t number, bool shares, 
 {
     struct nest_node *node = &code->nodes[number];
     double worth = 0, lowest = worth_of(node, shares);
-    size_t least = code->n_registers, i;
+    size_t least = code->n_registers;
 
-    for (i = 0; i < code->n_registers; i++) {
+    for (size_t i = 0; i < code->n_registers; i++) {
         if (holders[i] != NO_NODE && code->nodes[holders[i]].last < node->first) {
             holders[i] = NO_NODE;
         }
@@ -206,15 +198,15 @@ static void give_register(struct nest_code *code, uint32_t number, bool shares, 
 
 static bool give_registers(struct nest_code *code, const uint32_t *order, uint32_t n, bool shares)
 {
-    uint32_t holders[16], i, k;
+    uint32_t holders[16];
     bool all = true;
 
     memset(holders, 0xFF, sizeof holders);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         struct nest_node *node = &code->nodes[order[i]];
 
         if (node->code == NODE_CALL) {
-            for (k = 0; k < code->n_registers; k++) {
+            for (uint32_t k = 0; k < code->n_registers; k++) {
                 if (holders[k] != NO_NODE && code->nodes[holders[k]].last > 2 * node->at) {
                     spill(&code->nodes[holders[k]]);
                 }
@@ -225,7 +217,7 @@ static bool give_registers(struct nest_code *code, const uint32_t *order, uint32
             give_register(code, order[i], shares, holders);
         }
     }
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         all = all && (!code->nodes[order[i]].is_spilled || code->nodes[order[i]].is_read);
     }
     return all;
@@ -262,15 +254,14 @@ static bool has_wide_nodes(const struct nest_code *code)
 static unsigned count_registers(struct nest_code *code)
 {
     bool joins = false;
-    size_t i;
 
     code->join_register = THIRD_SCRATCH_REAL;
-    for (i = 0; i < code->nest->n_steps; i++) {
+    for (size_t i = 0; i < code->nest->n_steps; i++) {
         if (!code->steps[i].call.is_called && !is_simple(code, i)) {
             return N_REAL_REGISTERS;
         }
     }
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         const struct nest_node *node = &code->nodes[i];
 
         joins = joins || node->code == NODE_JOIN ||
@@ -282,9 +273,7 @@ static unsigned count_registers(struct nest_code *code)
 
 static void give_slots(struct nest_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_nodes; i++) {
+    for (size_t i = 0; i < code->n_nodes; i++) {
         struct nest_node *node = &code->nodes[i];
 
         if ((node->is_spilled && !nest_is_loaded_again(node)) || node->is_in_turn) {
@@ -303,23 +292,22 @@ static bool moves(const struct nest_code *code, const struct nest_block *block, 
 static void give_pointers(struct nest_code *code)
 {
     double counters[MDF_NEST_MOST_AXES + 1] = {0};
-    size_t i, k, n;
 
-    for (i = 1; i < code->n_blocks; i++) {
+    for (size_t i = 1; i < code->n_blocks; i++) {
         counters[code->blocks[i].depth] += code->blocks[i].runs;
-        for (k = 0; k < code->n_pointers; k++) {
+        for (size_t k = 0; k < code->n_pointers; k++) {
             code->pointers[k].weight += moves(code, &code->blocks[i], k) ? code->blocks[i].runs : 0;
         }
     }
     memset(code->counters, NO_REGISTER, sizeof code->counters);
-    for (n = 0; n < sizeof pointer_registers; n++) {
+    for (size_t n = 0; n < sizeof pointer_registers; n++) {
         struct nest_pointer *pointer = NULL;
         size_t depth = 0;
 
-        for (i = 1; i <= MDF_NEST_MOST_AXES; i++) {
+        for (size_t i = 1; i <= MDF_NEST_MOST_AXES; i++) {
             depth = code->counters[i] == NO_REGISTER && counters[i] > counters[depth] ? i : depth;
         }
-        for (i = 0; i < code->n_pointers; i++) {
+        for (size_t i = 0; i < code->n_pointers; i++) {
             if (code->pointers[i].number == NO_REGISTER && !nest_is_fixed(&code->pointers[i]) &&
                 (pointer == NULL || code->pointers[i].weight > pointer->weight)) {
                 pointer = &code->pointers[i];
@@ -397,27 +385,26 @@ static double read_cost(const struct nest_code *code, const struct nest_node *no
 static double block_cost(const struct nest_code *code, uint32_t block)
 {
     double sum = block == 0 ? 0 : 3, longest = 0;
-    size_t i, k, j;
 
-    for (i = 0; i < code->blocks[block].n_nodes; i++) {
+    for (size_t i = 0; i < code->blocks[block].n_nodes; i++) {
         const struct nest_node *node = &code->nodes[code->blocks[block].nodes[i]];
         double chain = 0;
 
         sum += node_cost(code, node) + (node->is_spilled && !nest_is_loaded_again(node) ? 2 : 0);
-        for (k = 0; k < node->n_in; k++) {
+        for (size_t k = 0; k < node->n_in; k++) {
             sum += read_cost(code, node, k);
         }
         if (node->code != NODE_TAKE || code->nodes[node->in[0]].block == block) {
             continue;
         }
-        for (j = 0; j < code->blocks[block].n_nodes; j++) {
+        for (size_t j = 0; j < code->blocks[block].n_nodes; j++) {
             const struct nest_node *other = &code->nodes[code->blocks[block].nodes[j]];
 
             chain += other->code == NODE_TAKE && other->in[0] == node->in[0] ? (other->is_in_turn ? 8 * other->active : 8) : 0;
         }
         longest = chain > longest ? chain : longest;
     }
-    for (k = 0; block > 0 && k < code->n_pointers; k++) {
+    for (size_t k = 0; block > 0 && k < code->n_pointers; k++) {
         sum += moves(code, &code->blocks[block], k) ? 0.7 : 0;
     }
     return sum > longest ? sum : longest;
@@ -426,9 +413,8 @@ static double block_cost(const struct nest_code *code, uint32_t block)
 static double cost_of(const struct nest_code *code)
 {
     double sum = 0;
-    uint32_t block;
 
-    for (block = 0; block < code->n_blocks; block++) {
+    for (uint32_t block = 0; block < code->n_blocks; block++) {
         sum += block_cost(code, block) * code->blocks[block].runs;
     }
     return sum;

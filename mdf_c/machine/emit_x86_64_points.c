@@ -53,9 +53,8 @@ bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_
     bool fits = put->is_in_place && (is_number(lowered, op->in[1]) || is_short_row(lowered, op->in[1])) &&
                 lowered->values[op->out].form.dtype == op->dtype && lowered->values[op->in[1]].form.dtype == op->dtype &&
                 lowered->values[op->in[2]].form.dtype == MDF_DTYPE_INT64;
-    size_t i;
 
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         fits = fits && is_near(put->limits[i]) && is_near(put->steps[i] * size);
     }
     return fits && put->n_indices > 0;
@@ -65,9 +64,7 @@ bool emission_puts_in_place(const struct mdf_lowered *lowered, const struct mdf_
 static mdf_lowered_id stored_number(const struct emission *emission, const struct mdf_lowered_nest *nest, mdf_lowered_id id,
                                     size_t i)
 {
-    size_t k;
-
-    for (k = 0; k < nest->n_steps; k++) {
+    for (size_t k = 0; k < nest->n_steps; k++) {
         const struct mdf_nest_step *store = &nest->steps[k], *load = &nest->steps[store->in[0]];
 
         if (store->kind == MDF_NEST_STORE && store->view.id == id && store->view.first == (int64_t)i &&
@@ -82,13 +79,13 @@ mdf_lowered_id emission_index_number(const struct emission *emission, const stru
 {
     enum { MOST_BACK = 32 };
     mdf_lowered_id id = op->in[2], found = MDF_LOWERED_NONE;
-    uint32_t at = emission->at, n;
+    uint32_t at = emission->at;
 
     if (emission->lowered->values[id].is_scalar) {
         return id;
     }
-    for (n = 0; n < MOST_BACK && found == MDF_LOWERED_NONE && at > 0 &&
-                emission->steps[at - 1].region == emission->steps[emission->at].region;
+    for (uint32_t n = 0; n < MOST_BACK && found == MDF_LOWERED_NONE && at > 0 &&
+                         emission->steps[at - 1].region == emission->steps[emission->at].region;
          n++) {
         const struct step *step = &emission->steps[--at];
 
@@ -150,9 +147,7 @@ static bool is_apart(const struct emission *emission, mdf_lowered_id id)
 
 static void copy_forward(struct emission *emission, size_t n_bytes, unsigned piece)
 {
-    size_t at;
-
-    for (at = 0; at < n_bytes; at += piece) {
+    for (size_t at = 0; at < n_bytes; at += piece) {
         copy_piece(emission, at, piece);
     }
 }
@@ -162,14 +157,13 @@ static void copy_either_way(struct emission *emission, size_t n_bytes, unsigned 
 {
     struct assembler *assembler = emission->assembler;
     machine_label backward = new_label(assembler), done = new_label(assembler);
-    size_t at;
 
     assemble_general(assembler, GENERAL_COMPARE, 8, RAX, in_register(RDX));
     assemble_jump_if(assembler, IF_BELOW, backward);
     copy_forward(emission, n_bytes, piece);
     assemble_jump(assembler, done);
     bind_label(assembler, backward);
-    for (at = n_bytes; at > 0; at -= piece) {
+    for (size_t at = n_bytes; at > 0; at -= piece) {
         copy_piece(emission, at - piece, piece);
     }
     bind_label(assembler, done);
@@ -197,9 +191,8 @@ static struct machine_operand find_put_place(struct emission *emission, const st
     int64_t size = (int64_t)mdf_dtype_size((mdf_dtype)op->dtype);
     struct machine_operand place = in_register(RAX);
     uint8_t base = RDX, number;
-    size_t i;
 
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         number = find_index(emission, op, i);
         if (i == 0) {
             base = emission_array_base(emission, op->in[0], RDX);
@@ -314,9 +307,8 @@ static size_t waiting_operand(const struct mdf_nest_step *step, const uint8_t *n
 static bool have_room(const struct mdf_lowered_nest *nest, uint8_t *n_waiting)
 {
     bool has_room = true;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_LOAD) {
@@ -337,9 +329,8 @@ static bool have_room(const struct mdf_lowered_nest *nest, uint8_t *n_waiting)
 bool emission_is_point(const struct mdf_lowered *lowered, const struct mdf_lowered_nest *nest)
 {
     uint8_t n_waiting[MDF_NEST_MOST_STEPS];
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_covered = step->kind == MDF_NEST_LOAD ? is_covered_load(lowered, nest, step)
                           : step->kind == MDF_NEST_ELEMENT
@@ -547,9 +538,8 @@ static void emit_store(struct point *point, const struct mdf_nest_step *store)
 static bool is_needed(const struct mdf_lowered_nest *nest, size_t number)
 {
     struct mdf_nest_set needed = {{0}};
-    size_t i;
 
-    for (i = number + 1; i < nest->n_steps; i++) {
+    for (size_t i = number + 1; i < nest->n_steps; i++) {
         mdf_nest_add_operands(&nest->steps[i], &needed);
     }
     return mdf_nest_set_has(&needed, number);
@@ -558,13 +548,12 @@ static bool is_needed(const struct mdf_lowered_nest *nest, size_t number)
 void emission_point(struct emission *emission, const struct mdf_lowered_nest *nest)
 {
     struct point point = {emission, nest, {0}, {0}};
-    size_t i;
 
     have_room(nest, point.n_waiting);
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         point.held[i] = MDF_LOWERED_NONE;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE) {
             emit_store(&point, &nest->steps[i]);
         } else if (nest->steps[i].kind == MDF_NEST_LOAD && nest->steps[i].view.at != MDF_NEST_NONE && !is_needed(nest, i)) {
@@ -576,15 +565,15 @@ void emission_point(struct emission *emission, const struct mdf_lowered_nest *ne
 /* How often a nest of one point looks at a number as an index; SIZE_MAX: as something else, too. */
 static size_t count_as_index(const struct mdf_lowered_nest *nest, mdf_lowered_id id)
 {
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         bool is_index = false;
 
         if (nest->steps[i].kind != MDF_NEST_LOAD || nest->steps[i].view.id != id) {
             continue;
         }
-        for (k = i + 1; k < nest->n_steps; k++) {
+        for (size_t k = i + 1; k < nest->n_steps; k++) {
             if (memchr(nest->steps[k].in, (int)i, nest->steps[k].n_in) != NULL) {
                 return SIZE_MAX;
             }

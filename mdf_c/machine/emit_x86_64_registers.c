@@ -69,9 +69,8 @@ static int take(struct emission *emission, struct register_plan *plan, const str
 static bool take_any(struct emission *emission, struct register_plan *plans, const uint8_t *numbers, size_t n, uint32_t leader)
 {
     struct life *life = &emission->lives[leader];
-    size_t i;
 
-    for (i = 0; i < n && life->number == NO_REGISTER; i++) {
+    for (size_t i = 0; i < n && life->number == NO_REGISTER; i++) {
         uint8_t number = numbers != NULL ? numbers[i] : (uint8_t)i;
         int taken = take(emission, &plans[number], life, leader);
 
@@ -119,9 +118,8 @@ static bool place(struct emission *emission, const double *calls, uint32_t leade
 static double *count_calls(struct emission *emission)
 {
     double *calls = mdf_memory_allocate_zeroed(emission->memory, emission->n_steps + 1, sizeof *calls);
-    size_t i;
 
-    for (i = 0; calls != NULL && i < emission->n_steps; i++) {
+    for (size_t i = 0; calls != NULL && i < emission->n_steps; i++) {
         const struct step *step = &emission->steps[i];
         size_t outer = step->depth - (size_t)step->clobbers_last, depth = outer < 8 ? outer : 8;
 
@@ -142,9 +140,9 @@ bool emission_allocate(struct emission *emission)
     struct candidate *candidates = mdf_memory_allocate_zeroed(emission->memory, emission->n_lives + 1, sizeof *candidates);
     double *calls = count_calls(emission);
     bool done = candidates != NULL && calls != NULL;
-    size_t i, n = 0;
+    size_t n = 0;
 
-    for (i = 0; done && i < emission->n_lives; i++) {
+    for (size_t i = 0; done && i < emission->n_lives; i++) {
         const struct life *life = &emission->lives[i];
 
         if (is_candidate(life, (uint32_t)i)) {
@@ -155,7 +153,7 @@ bool emission_allocate(struct emission *emission)
     if (done) {
         qsort(candidates, n, sizeof *candidates, compare_candidates);
     }
-    for (i = 0; done && i < n; i++) {
+    for (size_t i = 0; done && i < n; i++) {
         done = place(emission, calls, candidates[i].leader);
     }
     mdf_memory_release(emission->memory, candidates);
@@ -186,12 +184,10 @@ static void restore_register(struct emission *emission, const struct register_pl
 
 void emission_restore(struct emission *emission)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof changed_registers; i++) {
+    for (size_t i = 0; i < sizeof changed_registers; i++) {
         restore_register(emission, &emission->general[changed_registers[i]]);
     }
-    for (i = 0; i < N_REAL_REGISTERS; i++) {
+    for (size_t i = 0; i < N_REAL_REGISTERS; i++) {
         restore_register(emission, &emission->real[i]);
     }
 }

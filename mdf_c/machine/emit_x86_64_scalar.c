@@ -143,7 +143,6 @@ static bool covers_type(const struct emission *emission, const struct mdf_lowere
 bool emission_covers_scalar(const struct emission *emission, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_value *values = emission->lowered->values;
-    size_t i;
 
     if (op->out == MDF_LOWERED_NONE || op->n_in == 0 || !covers_type(emission, op)) {
         return false;
@@ -151,7 +150,7 @@ bool emission_covers_scalar(const struct emission *emission, const struct mdf_lo
     if (op->code == MDF_LOWERED_COPY) {
         return values[op->out].is_scalar == values[op->in[0]].is_scalar;
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         if (!values[op->in[i]].is_scalar) {
             return false;
         }
@@ -499,7 +498,6 @@ static void emit_function(struct emission *emission, const struct mdf_lowered_op
 {
     struct assembler *assembler = emission->assembler;
     const void *function;
-    size_t i;
 
     _Static_assert(sizeof function == sizeof op->of.function, "functions and data have pointers of one size");
     if (op->n_in == 1) {
@@ -507,10 +505,10 @@ static void emit_function(struct emission *emission, const struct mdf_lowered_op
     } else {
         memcpy(&function, &op->of.function_of_two, sizeof function);
     }
-    for (i = op->n_in; i-- > 0;) {
+    for (size_t i = op->n_in; i-- > 0;) {
         emission_load_real(emission, op->in[i], (uint8_t)(SECOND_SCRATCH_REAL - i));
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         emission_move_real(emission, (uint8_t)i, (uint8_t)(SECOND_SCRATCH_REAL - i));
     }
     emission_call(emission, function);
@@ -526,13 +524,12 @@ static void emit_function(struct emission *emission, const struct mdf_lowered_op
 static void emit_number(struct emission *emission, const struct mdf_lowered_op *op, mdf_number_function number)
 {
     const void *function;
-    size_t i;
 
     memcpy(&function, &number, sizeof function);
-    for (i = op->n_in; i-- > 0;) {
+    for (size_t i = op->n_in; i-- > 0;) {
         emission_load_real(emission, op->in[i], op->n_in == 1 ? 0 : (uint8_t)(SECOND_SCRATCH_REAL - i));
     }
-    for (i = 0; i < op->n_in && op->n_in > 1; i++) {
+    for (size_t i = 0; i < op->n_in && op->n_in > 1; i++) {
         emission_move_real(emission, (uint8_t)i, (uint8_t)(SECOND_SCRATCH_REAL - i));
     }
     assemble_move_address(emission->assembler, RDI, op->loop_settings);
@@ -548,16 +545,15 @@ static void emit_elements(struct emission *emission, const struct mdf_lowered_op
     static const size_t steps[MDF_MAX_OPERANDS] = {1, 1, 1};
     struct assembler *assembler = emission->assembler;
     mdf_number_function number = mdf_number_here(op->loop);
-    size_t i;
 
     if (number != NULL) {
         emit_number(emission, op, number);
         return;
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         emission_publish(emission, op->in[i]);
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         assemble_general(assembler, GENERAL_ADDRESS, 8, RAX, in_memory(CELLS, (int32_t)(8 * op->in[i])));
         assemble_store(assembler, 8, RAX, in_memory(RSP, (int32_t)(FRAME_POINTERS + 8 * i)));
     }
@@ -584,7 +580,7 @@ static void emit_beside(struct emission *emission, const struct mdf_lowered_op *
     const struct step *step = &emission->steps[emission->at];
     struct assembler *assembler = emission->assembler;
     bool is_float = op->dtype == MDF_DTYPE_FLOAT32;
-    size_t n = step->beside, i;
+    size_t n = step->beside;
 
     assemble_vector(assembler, is_float ? VECTOR_STORE_FLOAT : VECTOR_STORE_DOUBLE, 16,
                     emission_real(emission, op->in[0], SCRATCH_REAL), 0, beside(emission, op, n - 1, false));
@@ -596,7 +592,7 @@ static void emit_beside(struct emission *emission, const struct mdf_lowered_op *
     assemble_general(assembler, GENERAL_ADDRESS, 8, RDI, beside(emission, op, 0, true));
     emission_call_loop(emission, op, steps, n);
     emission_restore(emission);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_lowered_id out = emission->steps[emission->at + 1 + i - n].op->out;
         uint8_t target = emission_target(emission, out, SCRATCH_REAL);
 

@@ -59,14 +59,13 @@ static bool calls_between_runs(const struct emission *emission, const struct loo
     const struct mdf_lowered_value *values = emission->lowered->values;
     const struct mdf_lowered_loop *loop = plan->loop;
     bool calls = loop->block_runs > 0 || (loop->n_stacks > 0 && !plan->is_known);
-    size_t i;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
 
         calls |= !stack->is_direct && !stack->is_put && !stack->is_behind && !values[stack->item].is_scalar;
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         calls |= values[loop->states[i].parameter].open_axes != 0;
     }
     return calls;
@@ -102,9 +101,8 @@ static bool lay_out_loop(struct emission *emission, const struct mdf_lowered_op 
     uint32_t first = add_step(emission, STEP_LOOP, op, region), last, first_temporary = emission->n_temporaries;
     uint32_t body_region = emission->n_regions;
     struct loop_plan plan;
-    size_t i;
 
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (loop->rows[i].is_reversed && loop->n_runs == SIZE_MAX && loop->trip_count == MDF_LOWERED_NONE) {
             return false;
         }
@@ -187,12 +185,12 @@ static void put_beside(struct emission *emission, size_t n)
 static bool lay_out_region(struct emission *emission, const struct mdf_lowered_region *region, size_t nesting)
 {
     uint32_t number = emission->n_regions++;
-    size_t n_beside = 0, end_beside = 0, i;
+    size_t n_beside = 0, end_beside = 0;
 
     if (nesting == LARGEST_NESTING) {
         return false;
     }
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (emission->part == NULL && op->code == MDF_LOWERED_LOOP && op->of.loop->concurrent != NULL) {
@@ -284,7 +282,6 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     mdf_lowered_id temporary = (mdf_lowered_id)(emission->lowered->n_values + step->first_temporary);
     bool has_trip_count = loop->n_runs == SIZE_MAX && loop->trip_count != MDF_LOWERED_NONE;
     struct loop_plan plan = {.loop = loop, .rows = temporary + N_LOOP_TEMPORARIES};
-    size_t i;
 
     plan.stacks = (mdf_lowered_id)(plan.rows + loop->n_rows);
     plan.has_condition = loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE;
@@ -293,7 +290,7 @@ struct loop_plan emission_plan_loop(const struct emission *emission, const struc
     plan.is_known = !plan.has_condition && (loop->n_runs != SIZE_MAX || has_trip_count);
     plan.calls = loop->n_stacks > 0 || loop->n_products > 0 || loop->n_padded > 0;
     plan.next_condition = always_goes_on(emission, loop) ? MDF_LOWERED_NONE : loop->next_condition;
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (plan.next_condition != MDF_LOWERED_NONE && loop->states[i].parameter == loop->next_condition) {
             plan.next_condition = temporary + 2;
         }
@@ -321,7 +318,6 @@ const struct mdf_lowered_op *emission_deferred(const struct emission *emission, 
 static void visit_read(struct emission *emission, visitor visit, mdf_lowered_id id, enum moment moment)
 {
     const struct mdf_lowered_op *op;
-    size_t i;
 
     if (id == MDF_LOWERED_NONE || emission->lives[id].kind == LIFE_NONE) {
         return;
@@ -331,7 +327,7 @@ static void visit_read(struct emission *emission, visitor visit, mdf_lowered_id 
         visit(emission, id, moment);
         return;
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         visit_read(emission, visit, op->in[i], moment);
     }
 }
@@ -346,20 +342,19 @@ static void visit_write(struct emission *emission, visitor visit, mdf_lowered_id
 static void visit_op(struct emission *emission, visitor visit, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_op *quotient = op->code < MDF_LOWERED_PUT ? emission_quotient_of(emission, op) : NULL;
-    size_t i;
 
     if (quotient != NULL) {
         visit_read(emission, visit, quotient->out, USE);
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         visit_read(emission, visit, op->in[i], USE);
     }
-    for (i = 0; op->code == MDF_LOWERED_PUT && !emission->lowered->values[op->in[2]].is_scalar &&
-                emission_puts_in_place(emission->lowered, op) && i < op->of.put->n_indices;
+    for (size_t i = 0; op->code == MDF_LOWERED_PUT && !emission->lowered->values[op->in[2]].is_scalar &&
+                       emission_puts_in_place(emission->lowered, op) && i < op->of.put->n_indices;
          i++) {
         visit_read(emission, visit, emission_index_number(emission, op, i), USE);
     }
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_LOAD) {
             visit_read(emission, visit, op->of.nest->steps[i].view.id,
                        emission_is_point(emission->lowered, op->of.nest) ? LATE : USE);
@@ -368,10 +363,10 @@ static void visit_op(struct emission *emission, visitor visit, const struct mdf_
         }
     }
     if (op->code == MDF_LOWERED_CALL) {
-        for (i = 0; i < op->of.call->n_inputs; i++) {
+        for (size_t i = 0; i < op->of.call->n_inputs; i++) {
             visit_read(emission, visit, op->of.call->inputs[i], USE);
         }
-        for (i = 0; i < op->of.call->n_outputs; i++) {
+        for (size_t i = 0; i < op->of.call->n_outputs; i++) {
             visit_write(emission, visit, op->of.call->outputs[i]);
         }
     }
@@ -400,13 +395,11 @@ mdf_lowered_id emission_result(const struct emission *emission, size_t i)
 
 static void visit_concurrent(struct emission *emission, visitor visit, const struct mdf_lowered_concurrent *concurrent)
 {
-    size_t i, j;
-
-    for (i = 0; i < concurrent->n_scalars; i++) {
+    for (size_t i = 0; i < concurrent->n_scalars; i++) {
         visit_read(emission, visit, concurrent->scalars[i], USE);
     }
-    for (i = 0; i < 2; i++) {
-        for (j = 0; j < concurrent->loops[i]->n_states; j++) {
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t j = 0; j < concurrent->loops[i]->n_states; j++) {
             visit_write(emission, visit, concurrent->loops[i]->states[j].parameter);
         }
     }
@@ -414,9 +407,7 @@ static void visit_concurrent(struct emission *emission, visitor visit, const str
 
 static void visit_merges(struct emission *emission, visitor visit, const struct mdf_lowered_if *branches, bool then)
 {
-    size_t i;
-
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         visit_write(emission, visit, branches->merges[i].out);
         visit_read(emission, visit, then ? branches->merges[i].then : branches->merges[i].otherwise, LATE);
     }
@@ -426,22 +417,21 @@ static void visit_loop(struct emission *emission, visitor visit, const struct st
 {
     struct loop_plan plan = emission_plan_loop(emission, step);
     const struct mdf_lowered_loop *loop = plan.loop;
-    size_t i;
 
     visit_write(emission, visit, plan.counts ? plan.counter : loop->number);
     if (plan.bound != MDF_LOWERED_NONE && plan.bound >= emission->lowered->n_values) {
         visit(emission, plan.bound, DEFINITION);
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         visit(emission, (mdf_lowered_id)(plan.rows + i), DEFINITION);
         visit_write(emission, visit, loop->rows[i].parameter);
         visit_read(emission, visit, loop->rows[i].source, LATE);
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         visit(emission, (mdf_lowered_id)(plan.stacks + i), DEFINITION);
         visit_read(emission, visit, loop->stacks[i].appends ? loop->stacks[i].initial : MDF_LOWERED_NONE, LATE);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         visit_write(emission, visit, loop->states[i].parameter);
         visit_read(emission, visit, loop->states[i].initial, LATE);
     }
@@ -455,24 +445,23 @@ static void visit_end_loop(struct emission *emission, visitor visit, const struc
 {
     struct loop_plan plan = emission_plan_loop(emission, step);
     const struct mdf_lowered_loop *loop = plan.loop;
-    size_t i;
 
-    for (i = 0; plan.counts && i < 3; i++) {
+    for (size_t i = 0; plan.counts && i < 3; i++) {
         visit(emission, plan.counter, AFTER); /* read and written as it goes on, compared */
     }
     if (plan.bound != MDF_LOWERED_NONE) {
         visit_read(emission, visit, plan.bound, AFTER);
         visit_read(emission, visit, loop->trip_count, AFTER);
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         visit(emission, (mdf_lowered_id)(plan.rows + i), AFTER);
     }
     emission_visit_pointers(emission, &emission->steps[step->partner], visit, AFTER);
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         visit(emission, (mdf_lowered_id)(plan.stacks + i), AFTER);
         visit_read(emission, visit, loop->stacks[i].item, LATE);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         visit_read(emission, visit, loop->states[i].next, LATE);
     }
     visit_read(emission, visit, plan.next_condition != MDF_LOWERED_NONE ? loop->next_condition : MDF_LOWERED_NONE, LATE);
@@ -488,7 +477,6 @@ static void visit_end_loop(struct emission *emission, visitor visit, const struc
 void emission_visit(struct emission *emission, void (*visit)(struct emission *emission, mdf_lowered_id id, enum moment moment))
 {
     const struct step *step = &emission->steps[emission->at];
-    size_t i;
 
     switch ((enum step_kind)step->kind) {
     case STEP_OP:
@@ -508,7 +496,7 @@ void emission_visit(struct emission *emission, void (*visit)(struct emission *em
         visit_end_loop(emission, visit, step);
         break;
     case STEP_END:
-        for (i = 0; i < emission_n_results(emission); i++) {
+        for (size_t i = 0; i < emission_n_results(emission); i++) {
             visit_read(emission, visit, emission_result(emission, i), USE);
         }
         break;

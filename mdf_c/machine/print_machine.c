@@ -25,9 +25,7 @@ static bool is_address(struct bytes *bytes, size_t offset)
 
 static void print_bytes(struct bytes *bytes, size_t first, size_t end)
 {
-    size_t i;
-
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         if ((i - first) % BYTES_A_LINE == 0) {
             mdf_text_printf(bytes->text, "%s  %04zx ", i > first ? "\n" : "", i);
         }
@@ -55,7 +53,6 @@ bool mdf_machine_code_print(struct mdf_text *text, struct mdf_lowered *lowered)
     struct mdf_machine_listing listing;
     struct bytes bytes = {text, &listing, 0};
     bool done;
-    size_t i;
 
     mdf_lowered_settle_code(lowered);
     if (lowered->code == NULL) {
@@ -67,7 +64,7 @@ bool mdf_machine_code_print(struct mdf_text *text, struct mdf_lowered *lowered)
         mdf_text_append_string(text, "entry\n");
         print_bytes(&bytes, 0, listing.n_places > 0 ? listing.places[0].offset : listing.end);
     }
-    for (i = 0; i < listing.n_places && done; i++) {
+    for (size_t i = 0; i < listing.n_places && done; i++) {
         size_t end = i + 1 < listing.n_places ? listing.places[i + 1].offset : listing.end;
 
         if (listing.places[i].offset < end) {

@@ -54,9 +54,7 @@ static void put(struct assembler *assembler, unsigned byte)
 
 static void put_four(struct assembler *assembler, uint32_t number)
 {
-    unsigned i;
-
-    for (i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i++) {
         put(assembler, number >> 8 * i & 0xFF);
     }
 }
@@ -72,10 +70,8 @@ static void add_fixup(struct assembler *assembler, machine_label label, unsigned
 
 bool assembler_finish(struct assembler *assembler)
 {
-    size_t i;
-
     assembler->end = assembler->n_bytes;
-    for (i = 0; i < assembler->n_constants; i++) {
+    for (size_t i = 0; i < assembler->n_constants; i++) {
         assemble_align(assembler, 32);
         assembler->bytes = assembler_grow(assembler, assembler->bytes, &assembler->capacity, assembler->n_bytes + 32, 1);
         if (assembler->failed) {
@@ -85,7 +81,7 @@ bool assembler_finish(struct assembler *assembler)
         memcpy(assembler->bytes + assembler->n_bytes, assembler->constants[i].words, 32);
         assembler->n_bytes += 32;
     }
-    for (i = 0; i < assembler->n_fixups && !assembler->failed; i++) {
+    for (size_t i = 0; i < assembler->n_fixups && !assembler->failed; i++) {
         const struct machine_fixup *fixup = &assembler->fixups[i];
         size_t target = assembler->labels[fixup->label];
         uint32_t distance = (uint32_t)(target - fixup->at - 4 - fixup->n_behind);
@@ -117,10 +113,10 @@ struct machine_operand in_memory_at(uint8_t base, uint8_t index, uint8_t scale, 
 struct machine_operand constant_words_operand(struct assembler *assembler, const uint64_t words[4])
 {
     struct machine_operand operand = {.kind = AT_LABEL, .index = NO_REGISTER};
-    size_t i, first = assembler->n_constants > LOOK_BACK ? assembler->n_constants - LOOK_BACK : 0;
+    size_t first = assembler->n_constants > LOOK_BACK ? assembler->n_constants - LOOK_BACK : 0;
     struct machine_constant *constant;
 
-    for (i = first; i < assembler->n_constants; i++) {
+    for (size_t i = first; i < assembler->n_constants; i++) {
         if (memcmp(assembler->constants[i].words, words, sizeof assembler->constants[i].words) == 0) {
             operand.label = assembler->constants[i].label;
             return operand;
@@ -138,9 +134,7 @@ struct machine_operand constant_words_operand(struct assembler *assembler, const
 
 struct machine_operand constant_operand(struct assembler *assembler, uint64_t pattern, size_t size)
 {
-    size_t filled;
-
-    for (filled = size; filled < 8; filled *= 2) {
+    for (size_t filled = size; filled < 8; filled *= 2) {
         uint64_t low = pattern & ((UINT64_C(1) << 8 * filled) - 1);
 
         pattern = low | low << 8 * filled;

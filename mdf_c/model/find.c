@@ -27,9 +27,7 @@ size_t mdf_model_find(const struct name_table *names, const void *items, size_t 
 
 bool mdf_model_index(struct name_table *names, struct mdf_arena *arena, const void *items, size_t n, size_t size)
 {
-    size_t i;
-
-    for (i = 0; n > FEW && i < n; i++) {
+    for (size_t i = 0; n > FEW && i < n; i++) {
         size_t *number = name_table_add(names, arena, mdf_model_id_of(items, i, size));
 
         if (number == NULL) {
@@ -75,9 +73,8 @@ const char *mdf_node_unit(const struct mdf_node *source)
 {
     static const char *const keys[] = {"unit", "units"};
     const struct mdf_node *metadata = source != NULL && source->kind == MDF_NODE_OBJECT ? mdf_node_get(source, "metadata") : NULL;
-    size_t i;
 
-    for (i = 0; metadata != NULL && metadata->kind == MDF_NODE_OBJECT && i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; metadata != NULL && metadata->kind == MDF_NODE_OBJECT && i < sizeof keys / sizeof *keys; i++) {
         const struct mdf_node *unit = mdf_node_get(metadata, keys[i]);
 
         if (unit != NULL && unit->kind == MDF_NODE_STRING && unit->as.string.bytes[0] != '\0') {

@@ -20,17 +20,16 @@ static bool is_named_body(const char *name, const struct mdf_node *node, const c
 static bool names_body(const struct mdf_node *node, const char *id)
 {
     const struct mdf_node *own = mdf_node_get(node, "id"); /* of an item of a list of parameters */
-    size_t i;
 
     if (own != NULL && own->kind == MDF_NODE_STRING && is_named_body(own->as.string.bytes, node, id)) {
         return true;
     }
-    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
         if (names_body(&node->as.list.items[i], id)) {
             return true;
         }
     }
-    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
 
         if (is_named_body(entry->key, &entry->value, id) || names_body(&entry->value, id)) {
@@ -42,9 +41,7 @@ static bool names_body(const struct mdf_node *node, const char *id)
 
 const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model)
 {
-    size_t i;
-
-    for (i = 0; i < model->n_graphs && model->n_graphs > 1; i++) {
+    for (size_t i = 0; i < model->n_graphs && model->n_graphs > 1; i++) {
         if (!names_body(model->source, model->graphs[i].id)) {
             return &model->graphs[i];
         }
@@ -54,9 +51,7 @@ const struct mdf_graph *mdf_model_main_graph(const struct mdf_model *model)
 
 const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, const char *id)
 {
-    size_t i;
-
-    for (i = 0; i < model->n_graphs; i++) {
+    for (size_t i = 0; i < model->n_graphs; i++) {
         if (strcmp(model->graphs[i].id, id) == 0) {
             return &model->graphs[i];
         }
@@ -67,10 +62,9 @@ const struct mdf_graph *mdf_model_find_graph(const struct mdf_model *model, cons
 const char *mdf_model_nearest_graph(const struct mdf_model *model, const char *id)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
     mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < model->n_graphs; i++) {
+    for (size_t i = 0; i < model->n_graphs; i++) {
         mdf_nearest_offer(&nearest, model->graphs[i].id);
     }
     return mdf_nearest_result(&nearest);

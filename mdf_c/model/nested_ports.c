@@ -25,11 +25,11 @@ struct joiner {
 static bool mark_ports(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t n_inputs = 0, n_outputs = 0, i;
+    size_t n_inputs = 0, n_outputs = 0;
 
     joiner->first_input = mdf_arena_array(joiner->arena, graph->n_nodes, sizeof *joiner->first_input);
     joiner->first_output = mdf_arena_array(joiner->arena, graph->n_nodes, sizeof *joiner->first_output);
-    for (i = 0; joiner->first_input != NULL && joiner->first_output != NULL && i < graph->n_nodes; i++) {
+    for (size_t i = 0; joiner->first_input != NULL && joiner->first_output != NULL && i < graph->n_nodes; i++) {
         joiner->first_input[i] = n_inputs;
         joiner->first_output[i] = n_outputs;
         n_inputs += graph->nodes[i].n_input_ports;
@@ -40,7 +40,7 @@ static bool mark_ports(struct joiner *joiner)
     if (joiner->first_input == NULL || joiner->first_output == NULL || joiner->is_fed == NULL || joiner->is_read == NULL) {
         return false;
     }
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         joiner->is_fed[joiner->first_input[graph->edges[i].receiver_node] + graph->edges[i].receiver_index] = true;
         joiner->is_read[joiner->first_output[graph->edges[i].sender_node] + graph->edges[i].sender_index] = true;
     }
@@ -89,12 +89,11 @@ static void note_name(struct joiner *joiner, struct name_table *names, const cha
 static void index_own_ports(struct joiner *joiner)
 {
     struct mdf_graph_node *node = joiner->node;
-    size_t i;
 
-    for (i = 0; i < node->n_input_ports && !joiner->failed; i++) {
+    for (size_t i = 0; i < node->n_input_ports && !joiner->failed; i++) {
         note_name(joiner, &node->input_port_names, node->input_ports[i].id, i + 1);
     }
-    for (i = 0; i < node->n_output_ports && !joiner->failed; i++) {
+    for (size_t i = 0; i < node->n_output_ports && !joiner->failed; i++) {
         note_name(joiner, &node->output_port_names, node->output_ports[i].id, i + 1);
     }
 }
@@ -105,10 +104,9 @@ static void index_own_ports(struct joiner *joiner)
 static void index_free_ports(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
-        for (j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
+    for (size_t i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (size_t j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
             if (!is_fed(joiner, i, j)) {
                 note_name(joiner, &joiner->free_ports, graph->nodes[i].input_ports[j].id, i + 1);
             }
@@ -170,10 +168,9 @@ static void add_input(struct joiner *joiner, const char *id, const struct mdf_in
 static void add_declared_inputs(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t i;
 
     index_free_ports(joiner);
-    for (i = 0; i < graph->n_inputs && !joiner->failed; i++) {
+    for (size_t i = 0; i < graph->n_inputs && !joiner->failed; i++) {
         if (!has_name(joiner->node, graph->inputs[i].name)) {
             add_input(joiner, graph->inputs[i].name, find_free_port(joiner, graph->inputs[i].node, graph->inputs[i].port),
                       &graph->inputs[i]);
@@ -210,10 +207,9 @@ static void add_free_inputs(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
     char *name;
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
-        for (j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
+    for (size_t i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (size_t j = 0; j < graph->nodes[i].n_input_ports && !joiner->failed; j++) {
             const struct mdf_input_port *port = &graph->nodes[i].input_ports[j];
 
             name = is_fed(joiner, i, j) ? NULL : full_name(joiner, i, port->id);
@@ -230,9 +226,9 @@ static void add_free_inputs(struct joiner *joiner)
 
 static size_t count_inputs(const struct mdf_graph *graph)
 {
-    size_t n = graph->n_inputs, i;
+    size_t n = graph->n_inputs;
 
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         n += graph->nodes[i].n_input_ports;
     }
     return n;
@@ -266,10 +262,9 @@ static void add_output(struct joiner *joiner, const char *id, const char *value,
 static void index_outputs(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
-        for (j = 0; j < graph->nodes[i].n_output_ports && !joiner->failed; j++) {
+    for (size_t i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (size_t j = 0; j < graph->nodes[i].n_output_ports && !joiner->failed; j++) {
             note_name(joiner, &joiner->outputs, graph->nodes[i].output_ports[j].id, i + 1);
         }
     }
@@ -296,10 +291,9 @@ static void add_unread_outputs(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
     char *name;
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes && !joiner->failed; i++) {
-        for (j = 0; j < graph->nodes[i].n_output_ports && !joiner->failed; j++) {
+    for (size_t i = 0; i < graph->n_nodes && !joiner->failed; i++) {
+        for (size_t j = 0; j < graph->nodes[i].n_output_ports && !joiner->failed; j++) {
             const struct mdf_output_port *port = &graph->nodes[i].output_ports[j];
 
             name = joiner->is_read[joiner->first_output[i] + j] ? NULL : full_name(joiner, i, port->id);
@@ -314,14 +308,13 @@ static void add_unread_outputs(struct joiner *joiner)
 static void add_outputs(struct joiner *joiner)
 {
     const struct mdf_graph *graph = joiner->graph;
-    size_t i;
 
     if (!graph->declares_outputs) {
         add_unread_outputs(joiner);
         return;
     }
     index_outputs(joiner);
-    for (i = 0; i < graph->n_outputs && !joiner->failed; i++) {
+    for (size_t i = 0; i < graph->n_outputs && !joiner->failed; i++) {
         if (!has_output(joiner->node, graph->outputs[i].name)) {
             add_declared_output(joiner, &graph->outputs[i]);
         }
@@ -330,9 +323,9 @@ static void add_outputs(struct joiner *joiner)
 
 static size_t count_outputs(const struct mdf_graph *graph)
 {
-    size_t n = graph->n_outputs, i;
+    size_t n = graph->n_outputs;
 
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         n += graph->nodes[i].n_output_ports;
     }
     return n;

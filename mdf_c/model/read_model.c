@@ -120,9 +120,8 @@ static mdf_status finish_parameter_condition(struct mdf_reader *reader, const st
 static void warn_of_weight(struct mdf_reader *reader, const struct mdf_node *parameters)
 {
     char message[200];
-    size_t i;
 
-    for (i = 0; i < parameters->as.object.n && mdf_node_get(parameters, "weight") == NULL; i++) {
+    for (size_t i = 0; i < parameters->as.object.n && mdf_node_get(parameters, "weight") == NULL; i++) {
         const struct mdf_node_entry *entry = &parameters->as.object.entries[i];
         struct mdf_nearest nearest;
 
@@ -352,9 +351,8 @@ static const char *class_with_field(const char *name)
 {
     static const struct class *const classes[] = {&graph_class,      &node_class,        &parameter_class, &function_class,
                                                   &input_port_class, &output_port_class, &edge_class};
-    size_t i;
 
-    for (i = 0; i < sizeof classes / sizeof *classes; i++) {
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (find_field(classes[i]->fields, name) != NULL) {
             return classes[i]->what;
         }
@@ -434,9 +432,8 @@ static mdf_status read_fields(struct mdf_reader *reader, const struct mdf_node *
 {
     const struct field *field;
     char message[160];
-    size_t i;
 
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
         mdf_status status;
 
@@ -643,9 +640,7 @@ static const struct mdf_node *find_graph(struct mdf_reader *reader, const struct
 /* Whether it is an object whose every key is one of the fields: nothing is one, too. */
 static bool has_fields_only(const struct mdf_node *node, const struct field *fields)
 {
-    size_t i;
-
-    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
         if (find_field(fields, node->as.object.entries[i].key) == NULL) {
             return false;
         }
@@ -685,9 +680,8 @@ static void warn_without_graph(struct mdf_reader *reader, const struct mdf_node 
 {
     static const char *const names[] = {"edges", "conditions"};
     char message[160];
-    size_t i;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct mdf_node *field = mdf_node_get(source, names[i]);
 
         if (field != NULL) {

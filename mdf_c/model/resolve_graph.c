@@ -18,9 +18,8 @@ mdf_status mdf_reader_fail_with_guess(struct mdf_reader *reader, const struct md
 static bool names_port_of_node(const struct mdf_graph *graph, const char *text)
 {
     const char *dot = strchr(text, '.');
-    size_t i;
 
-    for (i = 0; dot != NULL && i < graph->n_nodes; i++) {
+    for (size_t i = 0; dot != NULL && i < graph->n_nodes; i++) {
         if (strncmp(graph->nodes[i].id, text, (size_t)(dot - text)) == 0 && graph->nodes[i].id[dot - text] == '\0') {
             return true;
         }
@@ -33,7 +32,6 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
 {
     struct mdf_nearest nearest;
     char message[200];
-    size_t i;
 
     *index = mdf_model_find_node(graph, id);
     if (*index < graph->n_nodes) {
@@ -43,7 +41,7 @@ static mdf_status resolve_node(struct mdf_reader *reader, const struct mdf_graph
         return MDF_NAME; /* an error in it is told already */
     }
     mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         mdf_nearest_offer(&nearest, graph->nodes[i].id);
     }
     snprintf(message, sizeof message, "%s '%.80s' is not a node of the graph%s", role, id,
@@ -59,12 +57,12 @@ static void tell_of_node(const struct mdf_graph_node *node, const char *what, co
                          size_t size, char *text, size_t text_size)
 {
     bool is_sender = what[0] == 'o', is_parameter = false;
-    size_t length = 0, i;
+    size_t length = 0;
 
-    for (i = 0; i < node->n_parameters && !is_parameter; i++) {
+    for (size_t i = 0; i < node->n_parameters && !is_parameter; i++) {
         is_parameter = strcmp(node->parameters[i].definition.id, id) == 0;
     }
-    for (i = 0; i < node->n_functions && !is_parameter; i++) {
+    for (size_t i = 0; i < node->n_functions && !is_parameter; i++) {
         is_parameter = strcmp(node->functions[i].id, id) == 0;
     }
     text[0] = '\0';
@@ -78,7 +76,7 @@ static void tell_of_node(const struct mdf_graph_node *node, const char *what, co
                  is_sender ? ": it is an input port, where edges end" : ": it is an output port, where edges begin");
         return;
     }
-    for (i = 0; i < n && i < 6 && length < text_size; i++) {
+    for (size_t i = 0; i < n && i < 6 && length < text_size; i++) {
         length += (size_t)snprintf(text + length, text_size - length, "%s%.30s",
                                    i > 0   ? ", "
                                    : n > 1 ? "; its ports are: "
@@ -94,14 +92,13 @@ static mdf_status resolve_port(struct mdf_reader *reader, const struct mdf_edge 
 {
     struct mdf_nearest nearest;
     char message[400], cure[240] = "";
-    size_t i;
 
     *index = mdf_model_find(names, ports, n, size, id);
     if (*index < n) {
         return MDF_OK;
     }
     mdf_nearest_begin(&nearest, id);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_nearest_offer(&nearest, mdf_model_id_of(ports, i, size));
     }
     if (mdf_nearest_result(&nearest) == NULL) {

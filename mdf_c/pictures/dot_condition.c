@@ -20,12 +20,11 @@ enum {
 static const struct mdf_node_entry *argument_at(const struct mdf_node *condition, size_t index)
 {
     static const char *const fields[] = {"kwargs", "args"};
-    size_t i;
 
     if (index >= MOST_ARGUMENTS) {
         return NULL;
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const struct mdf_node *arguments = mdf_node_get(condition, fields[i]);
 
         if (arguments != NULL && arguments->kind == MDF_NODE_OBJECT) {
@@ -35,7 +34,7 @@ static const struct mdf_node_entry *argument_at(const struct mdf_node *condition
             index -= arguments->as.object.n;
         }
     }
-    for (i = 0; i < condition->as.object.n; i++) {
+    for (size_t i = 0; i < condition->as.object.n; i++) {
         const struct mdf_node_entry *entry = &condition->as.object.entries[i];
         bool is_field = strcmp(entry->key, "type") == 0 || strcmp(entry->key, "id") == 0 || strcmp(entry->key, "metadata") == 0 ||
                         ((strcmp(entry->key, "kwargs") == 0 || strcmp(entry->key, "args") == 0) &&
@@ -65,9 +64,8 @@ static bool is_given(const struct mdf_node *value)
 static const struct mdf_node *find_argument(const struct mdf_node *condition, const char *wanted, size_t length)
 {
     const struct mdf_node_entry *entry;
-    size_t i;
 
-    for (i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
+    for (size_t i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
         if (is_named(entry->key, wanted, length)) {
             return is_given(&entry->value) ? &entry->value : NULL;
         }
@@ -80,7 +78,7 @@ static bool fits(const char *words, size_t n_words, const struct mdf_node *condi
 {
     const char *end = words + n_words;
     const struct mdf_node_entry *entry;
-    size_t n_named = 0, n_given = 0, i;
+    size_t n_named = 0, n_given = 0;
 
     for (; (words = memchr(words, '{', (size_t)(end - words))) != NULL; n_named++) {
         words++;
@@ -88,7 +86,7 @@ static bool fits(const char *words, size_t n_words, const struct mdf_node *condi
             return false;
         }
     }
-    for (i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
+    for (size_t i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
         n_given += is_given(&entry->value);
     }
     return n_given == n_named;
@@ -166,7 +164,6 @@ static void tell_phrase(struct mdf_dot_label *label, const char *words, size_t n
 static size_t tell_parts(struct mdf_dot_label *label, const struct mdf_node *parts, const char *joint, size_t n_told)
 {
     struct mdf_node item;
-    size_t i;
 
     if (is_condition(parts)) {
         if (joint != NULL && n_told < MOST_PARTS) {
@@ -175,7 +172,7 @@ static size_t tell_parts(struct mdf_dot_label *label, const struct mdf_node *par
         }
         return n_told + 1;
     }
-    for (i = 0; parts->kind == MDF_NODE_LIST && mdf_node_item(parts, i, &item); i++) {
+    for (size_t i = 0; parts->kind == MDF_NODE_LIST && mdf_node_item(parts, i, &item); i++) {
         n_told = tell_parts(label, &item, joint, n_told);
     }
     return n_told;
@@ -185,12 +182,12 @@ static size_t tell_all_parts(struct mdf_dot_label *label, const struct mdf_node 
 {
     const struct mdf_node *positional = mdf_node_get(condition, "args");
     const struct mdf_node_entry *entry;
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (positional != NULL && positional->kind == MDF_NODE_LIST) {
         return tell_parts(label, positional, joint, n);
     }
-    for (i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
+    for (size_t i = 0; (entry = argument_at(condition, i)) != NULL; i++) {
         n = tell_parts(label, &entry->value, joint, n);
     }
     return n;
@@ -200,10 +197,10 @@ static size_t tell_all_parts(struct mdf_dot_label *label, const struct mdf_node 
 static void tell_as_written(struct mdf_dot_label *label, const char *type, const struct mdf_node *condition)
 {
     const struct mdf_node_entry *entry;
-    size_t i, n_told = 0;
+    size_t n_told = 0;
 
     mdf_dot_name(label, NULL, type);
-    for (i = 0; (entry = argument_at(condition, i)) != NULL && n_told < MOST_PARTS; i++) {
+    for (size_t i = 0; (entry = argument_at(condition, i)) != NULL && n_told < MOST_PARTS; i++) {
         if (is_given(&entry->value)) {
             mdf_text_append_string(label->dot, n_told++ > 0 ? ", " : " (");
             mdf_dot_name(label, NULL, entry->key);

@@ -167,9 +167,7 @@ static void add_arguments(struct mdf_dot_label *label, const struct mdf_definiti
 
 static void add_names(struct mdf_text *dot, const struct mdf_formal *formals, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_text_printf(dot, "%s%s", i > 0 ? ", " : "", formals[i].name);
     }
 }
@@ -250,9 +248,7 @@ static void add_value_or(struct mdf_dot_label *label, const struct mdf_node *val
 
 static void add_parameter_conditions(struct mdf_dot_label *label, const struct mdf_parameter *parameter)
 {
-    size_t i;
-
-    for (i = 0; i < n_shown(label, parameter->n_conditions); i++) {
+    for (size_t i = 0; i < n_shown(label, parameter->n_conditions); i++) {
         const struct mdf_parameter_condition *condition = &parameter->conditions[i];
 
         mdf_text_append_string(label->dot, "<br/><i>");
@@ -297,9 +293,9 @@ static void add_parameter(struct mdf_dot_label *label, const struct mdf_paramete
 static void add_metadata(struct mdf_dot_label *label, const struct mdf_node *source)
 {
     const struct mdf_node *metadata = mdf_node_get(source, "metadata");
-    size_t n = metadata != NULL && metadata->kind == MDF_NODE_OBJECT ? metadata->as.object.n : 0, i;
+    size_t n = metadata != NULL && metadata->kind == MDF_NODE_OBJECT ? metadata->as.object.n : 0;
 
-    for (i = 0; i < n_shown(label, n); i++) {
+    for (size_t i = 0; i < n_shown(label, n); i++) {
         begin_row(label);
         mdf_text_append_string(label->dot, "<i>");
         mdf_dot_name(label, NULL, metadata->as.object.entries[i].key);
@@ -323,10 +319,8 @@ static void add_condition_row(struct mdf_dot_label *label, const char *name, con
 /* A node has one condition, or several in a list. */
 static void add_conditions(struct mdf_dot_label *label, const struct mdf_node *condition)
 {
-    size_t i;
-
     if (condition->kind == MDF_NODE_LIST) {
-        for (i = 0; i < n_shown(label, condition->as.list.n); i++) {
+        for (size_t i = 0; i < n_shown(label, condition->as.list.n); i++) {
             add_condition_row(label, "condition", &condition->as.list.items[i]);
         }
         add_remainder(label, condition->as.list.n, "conditions");
@@ -337,24 +331,22 @@ static void add_conditions(struct mdf_dot_label *label, const struct mdf_node *c
 
 static void add_contents(struct mdf_dot_label *label, const struct mdf_graph_node *node, const struct mdf_node *condition)
 {
-    size_t i;
-
-    for (i = 0; i < n_shown(label, node->n_input_ports); i++) {
+    for (size_t i = 0; i < n_shown(label, node->n_input_ports); i++) {
         add_input_port(label, &node->input_ports[i]);
     }
     add_remainder(label, node->n_input_ports, "input ports");
-    for (i = 0; i < n_shown(label, node->n_parameters); i++) {
+    for (size_t i = 0; i < n_shown(label, node->n_parameters); i++) {
         add_parameter(label, &node->parameters[i]);
     }
     add_remainder(label, node->n_parameters, "parameters");
-    for (i = 0; i < n_shown(label, node->n_functions); i++) {
+    for (size_t i = 0; i < n_shown(label, node->n_functions); i++) {
         add_function(label, &node->functions[i]);
     }
     add_remainder(label, node->n_functions, "functions");
     if (condition != NULL) {
         add_conditions(label, condition);
     }
-    for (i = 0; i < n_shown(label, node->n_output_ports); i++) {
+    for (size_t i = 0; i < n_shown(label, node->n_output_ports); i++) {
         add_output_port(label, &node->output_ports[i]);
     }
     add_remainder(label, node->n_output_ports, "output ports");
@@ -379,11 +371,9 @@ void mdf_dot_node_table(struct mdf_dot_label *label, const struct mdf_graph_node
 
 void mdf_dot_termination_table(struct mdf_dot_label *label, const struct mdf_node *terminations)
 {
-    size_t i;
-
     begin_table(label);
     add_title(label, "Termination");
-    for (i = 0; i < n_shown(label, terminations->as.object.n); i++) {
+    for (size_t i = 0; i < n_shown(label, terminations->as.object.n); i++) {
         add_condition_row(label, terminations->as.object.entries[i].key, &terminations->as.object.entries[i].value);
     }
     add_remainder(label, terminations->as.object.n, "conditions");
@@ -393,11 +383,10 @@ void mdf_dot_termination_table(struct mdf_dot_label *label, const struct mdf_nod
 void mdf_dot_parameters_table(struct mdf_dot_label *label, const struct mdf_graph *graph)
 {
     const struct mdf_node *parameters = graph->parameters;
-    size_t i;
 
     begin_table(label);
     add_title(label, "Parameters of the graph");
-    for (i = 0; i < n_shown(label, parameters->as.object.n); i++) {
+    for (size_t i = 0; i < n_shown(label, parameters->as.object.n); i++) {
         const struct mdf_node *value = mdf_node_get(&parameters->as.object.entries[i].value, "value");
 
         begin_row(label);
@@ -413,9 +402,9 @@ void mdf_dot_parameters_table(struct mdf_dot_label *label, const struct mdf_grap
 void mdf_dot_edge_lines(struct mdf_dot_label *label, const struct mdf_edge *edge)
 {
     const struct mdf_node *parameters = mdf_node_get(edge->source, "parameters");
-    size_t n = parameters != NULL && parameters->kind == MDF_NODE_OBJECT ? parameters->as.object.n : 0, i;
+    size_t n = parameters != NULL && parameters->kind == MDF_NODE_OBJECT ? parameters->as.object.n : 0;
 
-    for (i = 0; i < n_shown(label, n); i++) {
+    for (size_t i = 0; i < n_shown(label, n); i++) {
         mdf_text_append_string(label->dot, "<br/>");
         mdf_dot_name(label, NULL, parameters->as.object.entries[i].key);
         mdf_text_append_string(label->dot, ": <b>");

@@ -48,9 +48,9 @@ static const char *entity(char c)
 void mdf_dot_escape(struct mdf_text *dot, const char *bytes, size_t length)
 {
     const char *instead;
-    size_t i, n;
+    size_t n;
 
-    for (i = 0; i < length; i += n) {
+    for (size_t i = 0; i < length; i += n) {
         n = mdf_drawn_character(bytes + i, length - i, &instead);
         instead = instead == NULL ? entity(bytes[i]) : instead;
         if (instead != NULL) {
@@ -87,10 +87,8 @@ void mdf_dot_name(struct mdf_dot_label *label, const char *color, const char *na
 
 void mdf_dot_shape(struct mdf_text *dot, size_t rank, const int64_t *shape)
 {
-    size_t i;
-
     mdf_text_append(dot, "(", 1);
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         if (shape[i] < 0) {
             mdf_text_printf(dot, "%s?", i > 0 ? ", " : "");
         } else {
@@ -231,27 +229,25 @@ static void add_value(struct mdf_dot_label *label, const struct mdf_node *node)
 /* The color of a name of the node; NULL: it is none. */
 static const char *color_of(const struct mdf_graph_node *node, const char *bytes, size_t length)
 {
-    size_t i;
-
     if (node == NULL) {
         return NULL;
     }
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         if (mdf_bytes_are(bytes, length, node->parameters[i].definition.id)) {
             return MDF_DOT_COLOR_PARAMETER;
         }
     }
-    for (i = 0; i < node->n_input_ports; i++) {
+    for (size_t i = 0; i < node->n_input_ports; i++) {
         if (mdf_bytes_are(bytes, length, node->input_ports[i].id)) {
             return MDF_DOT_COLOR_INPUT;
         }
     }
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         if (mdf_bytes_are(bytes, length, node->functions[i].id)) {
             return MDF_DOT_COLOR_FUNCTION;
         }
     }
-    for (i = 0; i < node->n_output_ports; i++) {
+    for (size_t i = 0; i < node->n_output_ports; i++) {
         if (mdf_bytes_are(bytes, length, node->output_ports[i].id)) {
             return MDF_DOT_COLOR_OUTPUT;
         }
@@ -279,9 +275,9 @@ static size_t word_length(const char *bytes, size_t length)
 
 bool mdf_dot_mentions(const struct mdf_node *value, const char *name)
 {
-    size_t i, n;
+    size_t n;
 
-    for (i = 0; value->kind == MDF_NODE_STRING && i < value->as.string.length; i += n) {
+    for (size_t i = 0; value->kind == MDF_NODE_STRING && i < value->as.string.length; i += n) {
         n = word_length(value->as.string.bytes + i, value->as.string.length - i);
         if (mdf_bytes_are(value->as.string.bytes + i, n, name)) {
             return true;
@@ -294,9 +290,9 @@ bool mdf_dot_mentions(const struct mdf_node *value, const char *name)
 static void append_words(struct mdf_dot_label *label, size_t length)
 {
     const char *words = label->words.bytes;
-    size_t i, n, column = 0;
+    size_t n, column = 0;
 
-    for (i = 0; i < length; i += n) {
+    for (size_t i = 0; i < length; i += n) {
         const char *color;
 
         n = word_length(words + i, length - i);

@@ -93,13 +93,12 @@ static bool add_own_color(struct mdf_text *dot, const struct mdf_graph_node *nod
     const struct mdf_node *color = metadata != NULL ? mdf_node_get(metadata, "color") : NULL;
     const char *text;
     double parts[3];
-    size_t i;
 
     if (color == NULL || color->kind != MDF_NODE_STRING) {
         return false;
     }
     text = color->as.string.bytes + strspn(color->as.string.bytes, " ");
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         parts[i] = read_part(&text);
         if (parts[i] < 0) {
             return false;
@@ -272,9 +271,7 @@ static mdf_status draw_body(struct drawing *drawing, size_t node, const char *at
 /* The value of the node's parameter of that name; NULL where there is none. */
 static const struct mdf_node *parameter_value(const struct mdf_graph_node *node, const char *id)
 {
-    size_t i;
-
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         if (strcmp(node->parameters[i].definition.id, id) == 0) {
             return node->parameters[i].definition.value;
         }
@@ -302,9 +299,8 @@ static mdf_status draw_bodies_of(struct drawing *drawing, const struct mdf_graph
     const struct mdf_schema *schema =
         strncmp(function, "onnx::", 6) == 0 ? mdf_schema_find("", function + 6, drawing->model->opset) : NULL;
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; schema != NULL && i < schema->n_attributes && status == MDF_OK; i++) {
+    for (size_t i = 0; schema != NULL && i < schema->n_attributes && status == MDF_OK; i++) {
         const struct mdf_schema_attribute *attribute = &schema->attributes[i];
         const struct mdf_node *value =
             attribute->type == MDF_ATTRIBUTE_GRAPH ? attribute_value(node, definition, attribute->name) : NULL;
@@ -319,9 +315,7 @@ static mdf_status draw_bodies_of(struct drawing *drawing, const struct mdf_graph
 /* The graph that runs when a node does: its own, or one of the model, of which it has a copy. */
 static mdf_status draw_nested(struct drawing *drawing, const struct mdf_graph_node *node, size_t number)
 {
-    size_t i;
-
-    for (i = 0; i < drawing->model->n_graphs; i++) {
+    for (size_t i = 0; i < drawing->model->n_graphs; i++) {
         if (drawing->model->graphs[i].source == node->graph->source) {
             return refer(drawing, number, "graph", &drawing->model->graphs[i]);
         }
@@ -333,12 +327,11 @@ static mdf_status draw_nested(struct drawing *drawing, const struct mdf_graph_no
 static mdf_status draw_graphs_of(struct drawing *drawing, const struct mdf_graph_node *node, size_t number)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < node->n_functions && status == MDF_OK; i++) {
+    for (size_t i = 0; i < node->n_functions && status == MDF_OK; i++) {
         status = draw_bodies_of(drawing, node, number, &node->functions[i]);
     }
-    for (i = 0; i < node->n_parameters && status == MDF_OK; i++) {
+    for (size_t i = 0; i < node->n_parameters && status == MDF_OK; i++) {
         status = draw_bodies_of(drawing, node, number, &node->parameters[i].definition);
     }
     if (status == MDF_OK && node->graph != NULL) {
@@ -353,9 +346,8 @@ static mdf_status draw_graphs_of(struct drawing *drawing, const struct mdf_graph
 static bool *find_receivers(struct drawing *drawing, const struct mdf_graph *graph)
 {
     bool *receives = mdf_arena_array(&drawing->arena, graph->n_nodes, sizeof *receives);
-    size_t i;
 
-    for (i = 0; receives != NULL && i < graph->n_edges; i++) {
+    for (size_t i = 0; receives != NULL && i < graph->n_edges; i++) {
         receives[graph->edges[i].receiver_node] = true;
     }
     return receives;
@@ -366,13 +358,12 @@ static mdf_status draw_box(struct drawing *drawing, const struct mdf_graph *grap
                            const char *color)
 {
     bool *receives = find_receivers(drawing, graph);
-    size_t i;
 
     if (receives == NULL) {
         return out_of_memory(drawing);
     }
     mdf_text_printf(drawing->dot, ">, color=\"%s\", penwidth=2, tooltip=\"%s\"];\n", color, name);
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         if (!receives[i]) {
             begin_line(drawing);
             mdf_text_printf(drawing->dot, "n%zu -> n%zu [style=invis];\n", drawing->n_nodes, first_node + i);
@@ -405,7 +396,7 @@ static mdf_status draw_boxes(struct drawing *drawing, const struct mdf_graph *gr
 
 static mdf_status draw_graph(struct drawing *drawing, const struct mdf_graph *graph, size_t *first_node)
 {
-    size_t first = drawing->n_nodes, i;
+    size_t first = drawing->n_nodes;
     mdf_status status;
 
     *first_node = first;
@@ -414,14 +405,14 @@ static mdf_status draw_graph(struct drawing *drawing, const struct mdf_graph *gr
         begin_line(drawing);
         mdf_text_printf(drawing->dot, "n%zu [shape=point, style=invis];\n", first);
     }
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         draw_node(drawing, graph, &graph->nodes[i], first + i);
     }
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         draw_edge(drawing, &graph->edges[i], first);
     }
     status = draw_boxes(drawing, graph, first);
-    for (i = 0; i < graph->n_nodes && status == MDF_OK; i++) {
+    for (size_t i = 0; i < graph->n_nodes && status == MDF_OK; i++) {
         status = drawing->dot->failed ? out_of_memory(drawing) : draw_graphs_of(drawing, &graph->nodes[i], first + i);
     }
     return status;
@@ -431,16 +422,15 @@ static mdf_status draw_graph(struct drawing *drawing, const struct mdf_graph *gr
 static mdf_status draw_wanted(struct drawing *drawing, size_t main_graph)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < drawing->n_references && status == MDF_OK; i++) {
+    for (size_t i = 0; i < drawing->n_references && status == MDF_OK; i++) {
         size_t graph = drawing->references[i].graph;
 
         if (graph != main_graph && drawing->clusters[graph].number == 0) {
             status = draw_cluster(drawing, &drawing->model->graphs[graph], &drawing->clusters[graph]);
         }
     }
-    for (i = 0; i < drawing->n_references; i++) {
+    for (size_t i = 0; i < drawing->n_references; i++) {
         draw_body_edge(drawing, drawing->references[i].node, &drawing->clusters[drawing->references[i].graph],
                        drawing->references[i].attribute);
     }

@@ -119,9 +119,8 @@ static struct track look_at(const struct mdf_recording *recording, size_t column
 {
     struct track track = {0};
     bool any_finite = false;
-    size_t step;
 
-    for (step = 0; step < recording->n_steps; step++) {
+    for (size_t step = 0; step < recording->n_steps; step++) {
         struct mdf_value value = mdf_recording_value(recording, step, column);
 
         if (!is_drawn(&value)) {
@@ -160,9 +159,9 @@ static bool share_panel(const struct plotter *plotter, size_t a, size_t b, size_
 static void list_panels(struct plotter *plotter)
 {
     const struct mdf_recording *recording = plotter->plot->recording;
-    size_t column, last = SIZE_MAX, n_lines = 0;
+    size_t last = SIZE_MAX, n_lines = 0;
 
-    for (column = 0; column < recording->n_columns; column++) {
+    for (size_t column = 0; column < recording->n_columns; column++) {
         plotter->tracks[column] = look_at(recording, column);
         if (plotter->tracks[column].n_numbers == 0) {
             continue;
@@ -199,9 +198,9 @@ static void add_point(struct plotter *plotter, size_t step, double number)
 static void add_stretch(struct plotter *plotter, size_t column, size_t index, size_t first, size_t end)
 {
     double least = NAN, greatest = NAN, number;
-    size_t least_step = first, greatest_step = first, step;
+    size_t least_step = first, greatest_step = first;
 
-    for (step = first; step < end; step++) {
+    for (size_t step = first; step < end; step++) {
         struct mdf_value value = mdf_recording_value(plotter->plot->recording, step, column);
 
         number = number_at(&value, index);
@@ -225,10 +224,10 @@ static void add_stretch(struct plotter *plotter, size_t column, size_t index, si
 
 static void add_line_data(struct plotter *plotter, size_t column, size_t index)
 {
-    size_t n_steps = plotter->plot->recording->n_steps, step;
+    size_t n_steps = plotter->plot->recording->n_steps;
 
     mdf_text_printf(plotter->script, "$line_%zu_%zu << EOD\n", column, index);
-    for (step = 0; step < n_steps; step += plotter->stretch) {
+    for (size_t step = 0; step < n_steps; step += plotter->stretch) {
         add_stretch(plotter, column, index, step, n_steps - step > plotter->stretch ? step + plotter->stretch : n_steps);
     }
     mdf_text_append_string(plotter->script, "EOD\n");
@@ -238,14 +237,14 @@ static void add_line_data(struct plotter *plotter, size_t column, size_t index)
 static double mean_of(const struct plotter *plotter, size_t column, size_t first_step, size_t first_number, size_t n_together)
 {
     const struct mdf_recording *recording = plotter->plot->recording;
-    size_t n_steps = recording->n_steps - first_step, n = 0, step, i;
+    size_t n_steps = recording->n_steps - first_step, n = 0;
     double sum = 0;
 
     n_steps = n_steps < plotter->stretch ? n_steps : plotter->stretch;
-    for (step = first_step; step < first_step + n_steps; step++) {
+    for (size_t step = first_step; step < first_step + n_steps; step++) {
         struct mdf_value value = mdf_recording_value(recording, step, column);
 
-        for (i = first_number; i < first_number + n_together; i++) {
+        for (size_t i = first_number; i < first_number + n_together; i++) {
             double number = number_at(&value, i);
 
             if (isfinite(number)) {
@@ -279,14 +278,14 @@ static void add_color_data(struct plotter *plotter, size_t column)
 static void add_line_name(struct plotter *plotter, size_t column, size_t index)
 {
     const struct track *track = &plotter->tracks[column];
-    size_t block = track->n_numbers, i;
+    size_t block = track->n_numbers;
 
     add_name(plotter->script, plotter->plot->recording->columns[column].port_id);
     if (track->rank > 4) {
         mdf_text_printf(plotter->script, "[%zu]", index);
         return;
     }
-    for (i = 0; i < track->rank; i++) {
+    for (size_t i = 0; i < track->rank; i++) {
         block /= track->shape[i] > 0 ? (size_t)track->shape[i] : 1;
         mdf_text_printf(plotter->script, "[%zu]", block > 0 ? index / block : index);
         index = block > 0 ? index % block : 0;
@@ -296,16 +295,16 @@ static void add_line_name(struct plotter *plotter, size_t column, size_t index)
 static void draw_lines(struct plotter *plotter, const struct panel *panel)
 {
     const char *style = plotter->plot->recording->n_steps <= FEW_STEPS ? "linespoints pointtype 7 pointsize 0.4" : "lines";
-    size_t n = 0, column, i;
+    size_t n = 0;
 
-    for (column = panel->first; column < panel->end; column++) {
-        for (i = 0; i < plotter->tracks[column].n_numbers; i++) {
+    for (size_t column = panel->first; column < panel->end; column++) {
+        for (size_t i = 0; i < plotter->tracks[column].n_numbers; i++) {
             add_line_data(plotter, column, i);
         }
     }
     mdf_text_append_string(plotter->script, "plot ");
-    for (column = panel->first; column < panel->end; column++) {
-        for (i = 0; i < plotter->tracks[column].n_numbers; i++) {
+    for (size_t column = panel->first; column < panel->end; column++) {
+        for (size_t i = 0; i < plotter->tracks[column].n_numbers; i++) {
             mdf_text_printf(plotter->script, "%s$line_%zu_%zu using 1:2 with %s linetype %zu title '", n > 0 ? ", \\\n     " : "",
                             column, i, plotter->tracks[column].is_bool ? "steps" : style, n % MOST_LINES + 1);
             add_line_name(plotter, column, i);
@@ -389,9 +388,8 @@ static void set_style(struct plotter *plotter)
 {
     static const char *const colors[MOST_LINES] = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd",
                                                    "#17becf", "#8c564b", "#e377c2", "#bcbd22", "#7f7f7f"};
-    size_t i;
 
-    for (i = 0; i < MOST_LINES; i++) {
+    for (size_t i = 0; i < MOST_LINES; i++) {
         mdf_text_printf(plotter->script, "set linetype %zu linecolor rgb '%s' linewidth 1.5\n", i + 1, colors[i]);
     }
     mdf_text_append_string(plotter->script,
@@ -409,14 +407,12 @@ static void set_style(struct plotter *plotter)
 
 static mdf_status write_script(struct plotter *plotter, mdf_error *error)
 {
-    size_t i;
-
     if (plotter->n_panels == 0) {
         return mdf_error_set(error, MDF_VALUE, "--plot: no recorded port holds real numbers: there is nothing to draw");
     }
     begin_picture(plotter);
     set_style(plotter);
-    for (i = 0; i < plotter->n_panels && !plotter->script->failed; i++) {
+    for (size_t i = 0; i < plotter->n_panels && !plotter->script->failed; i++) {
         draw_panel(plotter, &plotter->panels[i], i + n_beside(plotter) >= plotter->n_panels);
     }
     mdf_text_append_string(plotter->script, "\nunset multiplot\n");

@@ -129,11 +129,11 @@ static bool infer_names(struct body_builder *body, bool with_captured, struct li
 {
     struct name_table listed = {0};
     struct outcome outcome;
-    size_t i, j, *number;
+    size_t *number;
 
     names->n = 0;
-    for (i = 0; i < body->graph.n_nodes; i++) {
-        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+    for (size_t i = 0; i < body->graph.n_nodes; i++) {
+        for (size_t j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
             const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
 
             if (is_fed(body, i, j) || port->default_value != NULL || name_table_find(&listed, port->id) != NULL ||
@@ -153,10 +153,8 @@ static bool infer_names(struct body_builder *body, bool with_captured, struct li
 /* The declared type of the first unconnected port of that name. */
 static const struct mdf_declared_type *type_of_name(const struct body_builder *body, const char *name)
 {
-    size_t i, j;
-
-    for (i = 0; i < body->graph.n_nodes; i++) {
-        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+    for (size_t i = 0; i < body->graph.n_nodes; i++) {
+        for (size_t j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
             const struct mdf_input_port *port = &body->graph.nodes[i].input_ports[j];
 
             if (strcmp(port->id, name) == 0 && !is_fed(body, i, j)) {
@@ -173,7 +171,7 @@ static bool complete_names(struct body_builder *body, struct list *names)
     const char **items, *absent[2] = {NULL, NULL};
     const struct mdf_declared_type *type;
     struct list complete = {0};
-    size_t n_absent = body->n_needed - names->n, i;
+    size_t n_absent = body->n_needed - names->n;
     bool condition_first;
 
     if (n_absent == 0) {
@@ -193,7 +191,7 @@ static bool complete_names(struct body_builder *body, struct list *names)
             return false;
         }
     }
-    for (i = 0; i < names->n; i++) {
+    for (size_t i = 0; i < names->n; i++) {
         if (n_absent == 1 && !condition_first && i == 1 && !list_add(body->compiler, &complete, &absent[0], sizeof absent[0])) {
             return false;
         }
@@ -239,10 +237,9 @@ static bool interface_error(struct body_builder *body, const char *what, size_t 
 static bool find_names(struct body_builder *body)
 {
     struct list inferred = {0};
-    size_t i;
 
     if (body->graph.declares_inputs) {
-        for (i = 0; i < body->graph.n_inputs; i++) {
+        for (size_t i = 0; i < body->graph.n_inputs; i++) {
             if (!list_add(body->compiler, &body->names, &body->graph.inputs[i].name, sizeof body->graph.inputs[i].name)) {
                 return false;
             }
@@ -348,9 +345,8 @@ static void promise_shape(struct body_builder *body, mdf_operand slot, const str
 static bool add_formals(struct body_builder *body)
 {
     struct target target = {body->compiler, &body->unit, &body->builder.scope};
-    size_t i;
 
-    for (i = 0; i < body->n_needed; i++) {
+    for (size_t i = 0; i < body->n_needed; i++) {
         const char *name = ((const char **)body->names.items)[i];
         const struct mdf_interface_item *declared = body->graph.declares_inputs ? &body->graph.inputs[i] : NULL;
         unsigned flags = body->request->loop && i == 1 ? OPERAND_IS_BOOL : OPERAND_MAY_BE_LIST;
@@ -413,10 +409,8 @@ static bool bind_free_port(struct body_builder *body, size_t node, size_t port_i
 
 static bool bind_free_ports(struct body_builder *body)
 {
-    size_t i, j;
-
-    for (i = 0; i < body->graph.n_nodes; i++) {
-        for (j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
+    for (size_t i = 0; i < body->graph.n_nodes; i++) {
+        for (size_t j = 0; j < body->graph.nodes[i].n_input_ports; j++) {
             if (body->builder.nodes[i].ports[j] == MDF_NO_OPERAND && !is_fed(body, i, j) && !bind_free_port(body, i, j)) {
                 return false;
             }
@@ -502,9 +496,8 @@ static bool declared_yields(struct body_builder *body)
 {
     struct target target = {body->compiler, &body->unit, &body->builder.scope};
     mdf_operand operand;
-    size_t i;
 
-    for (i = 0; i < body->graph.n_outputs; i++) {
+    for (size_t i = 0; i < body->graph.n_outputs; i++) {
         const struct mdf_declaration *declaration = &body->graph.outputs[i].declaration;
         struct place place = place_enter(body->compiler, "output", body->graph.outputs[i].name, body->graph.outputs[i].source);
 
@@ -535,10 +528,10 @@ static void move_to_front(void *items, size_t item_size, size_t at)
 static bool inferred_yields(struct body_builder *body)
 {
     const mdf_operand *items;
-    size_t n_booleans = 0, at = 0, i, j;
+    size_t n_booleans = 0, at = 0;
 
-    for (i = 0; i < body->graph.n_nodes; i++) {
-        for (j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
+    for (size_t i = 0; i < body->graph.n_nodes; i++) {
+        for (size_t j = 0; j < body->graph.nodes[i].n_output_ports; j++) {
             if (!graph_is_consumed(&body->builder, i, j) &&
                 !add_yield(body, graph_output(&body->builder, i, j), &body->graph.nodes[i].output_ports[j].declaration)) {
                 return false;
@@ -549,7 +542,7 @@ static bool inferred_yields(struct body_builder *body)
         return true;
     }
     items = body->yields.items;
-    for (i = 0; i < body->yields.n; i++) {
+    for (size_t i = 0; i < body->yields.n; i++) {
         if ((unit_flags(&body->unit, items[i]) & OPERAND_IS_BOOL) != 0) {
             n_booleans++;
             at = i;
@@ -584,20 +577,19 @@ static bool mark_own(struct compiler *compiler, struct mdf_code *code)
 {
     bool *written = mdf_arena_array(&compiler->scratch, code->n_slots, sizeof *written);
     bool *held = mdf_arena_array(&compiler->scratch, code->n_slots, sizeof *held);
-    size_t i, j;
 
     if (written == NULL || held == NULL) {
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; i < code->n_calls; i++) {
-        for (j = 0; j < code->calls[i].n_outputs; j++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
+        for (size_t j = 0; j < code->calls[i].n_outputs; j++) {
             if (code->calls[i].outputs[j] != MDF_NO_OPERAND) {
                 written[MDF_OPERAND_INDEX(code->calls[i].outputs[j])] = true;
             }
         }
     }
-    for (i = 0; i < code->n_instructions; i++) {
+    for (size_t i = 0; i < code->n_instructions; i++) {
         const struct mdf_instruction *instruction = &code->instructions[i];
 
         if (instruction->opcode == MDF_OPCODE_SWAP) {
@@ -607,7 +599,7 @@ static bool mark_own(struct compiler *compiler, struct mdf_code *code)
             held[MDF_OPERAND_INDEX(instruction->a)] = true;
         }
     }
-    for (i = 0; i < code->n_yields; i++) {
+    for (size_t i = 0; i < code->n_yields; i++) {
         size_t slot = MDF_OPERAND_INDEX(code->yields[i]);
 
         code->yield_is_own[i] =
@@ -704,7 +696,6 @@ static bool keep_names(struct body_builder *body, struct mdf_code *code)
     struct mdf_body_node *nodes = mdf_arena_array(body->compiler->arena, body->graph.n_nodes, sizeof *nodes);
     struct mdf_body_name *kept;
     struct list names = {0};
-    size_t i, j;
 
     if (nodes == NULL) {
         compile_out_of_memory(body->compiler);
@@ -712,17 +703,17 @@ static bool keep_names(struct body_builder *body, struct mdf_code *code)
     }
 
     code->id = keep_name(body, body->graph.id);
-    for (i = 0; i < body->names.n && i < body->formals.n; i++) {
+    for (size_t i = 0; i < body->names.n && i < body->formals.n; i++) {
         const char *id = ((const char **)body->names.items)[i];
 
         if (id != NULL && !add_name(body, &names, NULL, id, ((const mdf_operand *)body->formals.items)[i])) {
             return false;
         }
     }
-    for (i = 0; i < body->graph.n_nodes; i++) {
+    for (size_t i = 0; i < body->graph.n_nodes; i++) {
         const char *node = keep_name(body, body->graph.nodes[i].id);
 
-        for (j = 0; node != NULL && j < body->graph.nodes[i].n_output_ports; j++) {
+        for (size_t j = 0; node != NULL && j < body->graph.nodes[i].n_output_ports; j++) {
             if (body->builder.nodes[i].outputs[j] != MDF_NO_OPERAND &&
                 !add_name(body, &names, node, body->graph.nodes[i].output_ports[j].id, body->builder.nodes[i].outputs[j])) {
                 return false;

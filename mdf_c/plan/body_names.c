@@ -50,7 +50,6 @@ static bool read_named_body(struct body_names *names, const char *id)
 static bool read_value(struct body_names *names, const struct mdf_node *value)
 {
     bool done = true;
-    size_t i;
 
     if (value == NULL) {
         return true;
@@ -61,10 +60,10 @@ static bool read_value(struct body_names *names, const struct mdf_node *value)
     if (value->kind == MDF_NODE_OBJECT && mdf_node_get(value, "nodes") != NULL) {
         return read_body(names, value);
     }
-    for (i = 0; done && value->kind == MDF_NODE_LIST && i < value->as.list.n; i++) {
+    for (size_t i = 0; done && value->kind == MDF_NODE_LIST && i < value->as.list.n; i++) {
         done = read_value(names, &value->as.list.items[i]);
     }
-    for (i = 0; done && value->kind == MDF_NODE_OBJECT && i < value->as.object.n; i++) {
+    for (size_t i = 0; done && value->kind == MDF_NODE_OBJECT && i < value->as.object.n; i++) {
         done = read_value(names, &value->as.object.entries[i].value);
     }
     return done;
@@ -168,10 +167,9 @@ static bool read_item(struct body_names *names, const struct mdf_node *item)
     static const char *const keys[] = {"args", "value", "default_initial_value", "time_derivative", "conditions"};
     const char *function = text_of(item, "function");
     bool done = true;
-    size_t k;
 
     names->is_branch = function != NULL && has_branches(find_onnx_schema(names->compiler, function));
-    for (k = 0; done && k < sizeof keys / sizeof *keys; k++) {
+    for (size_t k = 0; done && k < sizeof keys / sizeof *keys; k++) {
         done = read_value(names, mdf_node_get(item, keys[k]));
     }
     names->is_branch = false;
@@ -197,9 +195,9 @@ static bool read_items(struct body_names *names, const struct mdf_node *node, co
 static void take_away(struct body_names *names, size_t first, const struct name_table *table, size_t but)
 {
     const char **read = (const char **)names->read.items;
-    size_t n = first, i;
+    size_t n = first;
 
-    for (i = first; i < names->read.n; i++) {
+    for (size_t i = first; i < names->read.n; i++) {
         const size_t *number = name_table_find(table, read[i]);
 
         if (number == NULL || *number == but) {
@@ -321,9 +319,8 @@ bool collect_body_names(struct compiler *compiler, const struct mdf_definition *
                         struct list *names)
 {
     struct body_names found = {.compiler = compiler, .is_branch = has_branches(schema)};
-    size_t i;
 
-    for (i = 0; i < schema->n_attributes; i++) {
+    for (size_t i = 0; i < schema->n_attributes; i++) {
         const char *name = schema->attributes[i].name;
         const struct mdf_node *body =
             schema->attributes[i].type == MDF_ATTRIBUTE_GRAPH ? find_graph_attribute(compiler, definition, name) : NULL;
@@ -333,7 +330,7 @@ bool collect_body_names(struct compiler *compiler, const struct mdf_definition *
             return false;
         }
     }
-    for (i = 0; i < found.read.n; i++) {
+    for (size_t i = 0; i < found.read.n; i++) {
         const char *name = ((const char *const *)found.read.items)[i];
 
         if (!list_add(compiler, names, &name, sizeof name)) {

@@ -67,9 +67,7 @@ static bool place_argument(struct target *target, const struct mdf_operator *row
 
 static size_t find_keyword(const struct call_formals *formals, const char *keyword)
 {
-    size_t i;
-
-    for (i = 0; i < formals->n; i++) {
+    for (size_t i = 0; i < formals->n; i++) {
         if (!formals->items[i].rest && strlen(keyword) == formals->items[i].length &&
             strncmp(keyword, formals->items[i].name, formals->items[i].length) == 0) {
             return i;
@@ -108,10 +106,9 @@ static mdf_operand unknown_keyword(struct target *target, const struct mdf_opera
 {
     struct mdf_nearest nearest;
     char names[MDF_CUSTOM_MOST_VALUES][32];
-    size_t i;
 
     mdf_nearest_begin(&nearest, keyword);
-    for (i = 0; i < formals->n; i++) {
+    for (size_t i = 0; i < formals->n; i++) {
         snprintf(names[i], sizeof names[i], "%.*s", (int)formals->items[i].length, formals->items[i].name);
         if (!formals->items[i].rest) {
             mdf_nearest_offer(&nearest, names[i]);
@@ -237,7 +234,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
                             mdf_operand self, struct call_arguments *arguments)
 {
     struct call_formals *formals = &arguments->formals;
-    size_t position = 0, i;
+    size_t position = 0;
 
     parse_formals(row->formals, formals);
     arguments->row = row;
@@ -247,7 +244,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
     if (self != MDF_NO_OPERAND && !place_argument(target, row, formals, arguments, position++, self)) {
         return false;
     }
-    for (i = 1; i < tree->as.list.n; i++) {
+    for (size_t i = 1; i < tree->as.list.n; i++) {
         const char *keyword = tree->names != NULL ? tree->names[i - 1] : NULL;
         const struct mdf_expression *given = tree->as.list.items[i];
         size_t at = keyword == NULL ? position++ : find_keyword(formals, keyword);
@@ -279,7 +276,7 @@ bool call_arguments_collect(struct target *target, const struct mdf_operator *ro
             return false;
         }
     }
-    for (i = 0; i < formals->n; i++) {
+    for (size_t i = 0; i < formals->n; i++) {
         const struct call_formal *formal = &formals->items[i];
         bool is_setting = formal->allowed != NULL && formal->allowed[0] == '@';
 

@@ -15,9 +15,8 @@ struct changeable {
 static const struct changeable *find(const struct compiler *compiler, const struct mdf_node *field)
 {
     const struct changeable *items = compiler->changeables.items;
-    size_t i;
 
-    for (i = 0; i < compiler->changeables.n; i++) {
+    for (size_t i = 0; i < compiler->changeables.n; i++) {
         if (items[i].field == field) {
             return &items[i];
         }
@@ -29,9 +28,8 @@ static const struct changeable *find(const struct compiler *compiler, const stru
 static bool is_wanted(struct compiler *compiler, const char *node, const char *id)
 {
     bool found = false;
-    size_t i;
 
-    for (i = 0; i < compiler->n_wanted; i++) {
+    for (size_t i = 0; i < compiler->n_wanted; i++) {
         if (mdf_part_is_named(node, id, compiler->wanted[i])) {
             compiler->is_met[i] = found = true;
         }

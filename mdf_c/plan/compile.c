@@ -73,7 +73,6 @@ static bool keep_node(struct graph_builder *builder, const struct mdf_graph_node
     struct compiler *compiler = builder->compiler;
     struct place place = place_enter(compiler, "node", source->id, source->source);
     bool done = true;
-    size_t i;
 
     node->id = compile_keep_text(compiler, source->id);
     node->origin = place_origin(compiler);
@@ -84,7 +83,7 @@ static bool keep_node(struct graph_builder *builder, const struct mdf_graph_node
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; done && i < node->n_outputs; i++) {
+    for (size_t i = 0; done && i < node->n_outputs; i++) {
         node->outputs[i].operand = plan->outputs[i];
         done = keep_output(builder, &source->output_ports[i], &node->outputs[i]);
     }
@@ -95,9 +94,8 @@ static bool keep_node(struct graph_builder *builder, const struct mdf_graph_node
 static bool keep_nodes(struct graph_builder *builder)
 {
     struct mdf_program *program = builder->compiler->program;
-    size_t i;
 
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         const struct mdf_graph_node *source = &builder->graph->nodes[i];
         const struct node_plan *plan = &builder->nodes[i];
         struct mdf_program_node *node = &program->nodes[i];
@@ -122,10 +120,8 @@ static bool keep_nodes(struct graph_builder *builder)
 
 static void set_origins(struct mdf_code *code, const struct mdf_origin *origins)
 {
-    size_t i;
-
     code->origins = origins;
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         set_origins(code->bodies[i], origins);
     }
 }
@@ -163,9 +159,7 @@ static bool compile_parts(struct graph_builder *builder, struct nested *nested, 
 /* What must be given holds for all of an evaluation. */
 static void note_holding(struct list *ports)
 {
-    size_t i;
-
-    for (i = 0; i < ports->n; i++) {
+    for (size_t i = 0; i < ports->n; i++) {
         struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
 
         port->holds = port->holds || port->is_required;
@@ -175,9 +169,7 @@ static void note_holding(struct list *ports)
 /* Whether an edge may bring what its sender computed in an evaluation before: its receiver does not wait for it. */
 static bool has_late_edges(const struct mdf_graph *graph)
 {
-    size_t i;
-
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
 
         if (edge->sender_node == edge->receiver_node || edge->is_feedback ||
@@ -191,13 +183,11 @@ static bool has_late_edges(const struct mdf_graph *graph)
 /* Whether an edge leads from one node of the layer to another. */
 static bool feeds_itself(const struct mdf_program *program, const struct mdf_program_layer *layer)
 {
-    size_t i, j, k;
-
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &program->nodes[layer->nodes[i]];
 
-        for (j = 0; j < node->n_edges; j++) {
-            for (k = 0; k < layer->n_nodes; k++) {
+        for (size_t j = 0; j < node->n_edges; j++) {
+            for (size_t k = 0; k < layer->n_nodes; k++) {
                 if (k != i && program->edges[node->edges[j]].sender == layer->nodes[k]) {
                     return true;
                 }
@@ -210,9 +200,7 @@ static bool feeds_itself(const struct mdf_program *program, const struct mdf_pro
 /* Nodes of one set do not see what others of it compute, in PsyNeuLink, and where time is exact. */
 static void note_simultaneous(struct mdf_program *program)
 {
-    size_t i;
-
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         program->layers[i].takes_first = feeds_itself(program, &program->layers[i]);
         program->takes_first = program->takes_first || program->layers[i].takes_first;
     }

@@ -12,13 +12,13 @@
 
 static mdf_operand compile_items(struct target *target, const struct mdf_expression *tree, const char *row)
 {
-    size_t n = tree->as.list.n, i;
+    size_t n = tree->as.list.n;
     mdf_operand *operands = mdf_arena_array(&target->compiler->scratch, n, sizeof *operands);
 
     if (operands == NULL) {
         return compile_out_of_memory(target->compiler);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         operands[i] = compile_tree(target, tree->as.list.items[i]);
         if (operands[i] == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
@@ -445,8 +445,6 @@ static bool add_operand_of(struct target *target, struct list *operands, const s
 static bool compile_component(struct target *target, const struct mdf_expression *tree, struct mdf_subscript_part *component,
                               struct list *operands)
 {
-    size_t i;
-
     if (tree->kind == MDF_EXPRESSION_ELLIPSIS) {
         component->kind = MDF_SUBSCRIPT_ELLIPSIS;
         return true;
@@ -463,7 +461,7 @@ static bool compile_component(struct target *target, const struct mdf_expression
     component->has_start = tree->as.list.items[0] != NULL;
     component->has_stop = tree->as.list.items[1] != NULL;
     component->has_step = tree->as.list.items[2] != NULL;
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (tree->as.list.items[i] != NULL && !add_operand_of(target, operands, tree->as.list.items[i])) {
             return false;
         }
@@ -494,7 +492,7 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
     struct mdf_subscript *subscript;
     struct list operands = {0};
     mdf_operand output;
-    size_t n = 1, i;
+    size_t n = 1;
 
     if (is_output(target, tree, &output)) {
         return output;
@@ -508,7 +506,7 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
         return MDF_NO_OPERAND;
     }
     subscript->is_tuple = index->kind == MDF_EXPRESSION_TUPLE;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!compile_component(target, items[i], &parts[i], &operands)) {
             return MDF_NO_OPERAND;
         }
@@ -522,14 +520,14 @@ static mdf_operand compile_subscript(struct target *target, const struct mdf_exp
 static mdf_operand compile_and_or(struct target *target, const struct mdf_expression *tree)
 {
     enum mdf_opcode opcode = tree->kind == MDF_EXPRESSION_AND ? MDF_OPCODE_JUMP_UNLESS : MDF_OPCODE_JUMP_IF;
-    size_t n = tree->as.list.n, i;
+    size_t n = tree->as.list.n;
     size_t *jumps = mdf_arena_array(&target->compiler->scratch, n, sizeof *jumps);
     mdf_operand result = unit_new_slot(target, OPERAND_MAY_BE_LIST);
 
     if (jumps == NULL) {
         return compile_out_of_memory(target->compiler);
     }
-    for (i = 0; i < n && result != MDF_NO_OPERAND; i++) {
+    for (size_t i = 0; i < n && result != MDF_NO_OPERAND; i++) {
         mdf_operand item = compile_tree(target, tree->as.list.items[i]);
 
         if (compile_move(target, item, result) == MDF_NO_OPERAND) {
@@ -540,7 +538,7 @@ static mdf_operand compile_and_or(struct target *target, const struct mdf_expres
             return MDF_NO_OPERAND;
         }
     }
-    for (i = 0; result != MDF_NO_OPERAND && i + 1 < n; i++) {
+    for (size_t i = 0; result != MDF_NO_OPERAND && i + 1 < n; i++) {
         unit_land(target->unit, jumps[i]);
     }
     return result;
@@ -549,7 +547,7 @@ static mdf_operand compile_and_or(struct target *target, const struct mdf_expres
 /* a < b < c: each operand once; the first comparison that is false is the result. */
 static mdf_operand compile_compare(struct target *target, const struct mdf_expression *tree)
 {
-    size_t n = tree->as.list.n - 1, i;
+    size_t n = tree->as.list.n - 1;
     size_t *jumps = mdf_arena_array(&target->compiler->scratch, n, sizeof *jumps);
     mdf_operand pair[2], held, result;
     char row[64];
@@ -559,7 +557,7 @@ static mdf_operand compile_compare(struct target *target, const struct mdf_expre
     }
     pair[0] = compile_tree(target, tree->as.list.items[0]);
     result = n > 1 ? unit_new_slot(target, 0) : MDF_NO_OPERAND;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         pair[1] = pair[0] == MDF_NO_OPERAND ? MDF_NO_OPERAND : compile_tree(target, tree->as.list.items[i + 1]);
         if (pair[1] == MDF_NO_OPERAND) {
             return MDF_NO_OPERAND;
@@ -575,7 +573,7 @@ static mdf_operand compile_compare(struct target *target, const struct mdf_expre
         }
         pair[0] = pair[1];
     }
-    for (i = 0; i + 1 < n; i++) {
+    for (size_t i = 0; i + 1 < n; i++) {
         unit_land(target->unit, jumps[i]);
     }
     return result;
@@ -627,12 +625,10 @@ mdf_operand compile_item(struct target *target, mdf_operand all, int64_t index)
 
 bool compile_bind_item(struct target *target, const struct mdf_expression *names, mdf_operand item)
 {
-    size_t i;
-
     if (names->kind == MDF_EXPRESSION_NAME) {
         return scope_bind(target->compiler, target->scope, names->as.text.bytes, item);
     }
-    for (i = 0; i < names->as.list.n; i++) {
+    for (size_t i = 0; i < names->as.list.n; i++) {
         mdf_operand part = target->compiler->gradient != NULL ? compile_listed_item(target, item, (int64_t)i) : MDF_NO_OPERAND;
 
         part = part != MDF_NO_OPERAND ? part : compile_item(target, item, (int64_t)i);
@@ -711,7 +707,6 @@ static mdf_operand compile_binary(struct target *target, const struct mdf_expres
     struct list chain = {0};
     mdf_operand pair[2];
     char row[64];
-    size_t i;
 
     for (node = tree; node->kind == MDF_EXPRESSION_BINARY; node = node->as.list.items[0]) {
         if (!list_add(target->compiler, &chain, &node, sizeof node)) {
@@ -719,7 +714,7 @@ static mdf_operand compile_binary(struct target *target, const struct mdf_expres
         }
     }
     pair[0] = compile_tree(target, node);
-    for (i = chain.n; i-- > 0 && pair[0] != MDF_NO_OPERAND;) {
+    for (size_t i = chain.n; i-- > 0 && pair[0] != MDF_NO_OPERAND;) {
         node = ((const struct mdf_expression **)chain.items)[i];
         pair[1] = compile_tree(target, node->as.list.items[1]);
         if (pair[1] == MDF_NO_OPERAND) {

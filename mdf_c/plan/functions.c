@@ -22,12 +22,11 @@ static int opset_of(const struct compiler *compiler, const char *domain)
 {
     static const char *const path[] = {"metadata", "opset_imports"};
     const struct mdf_node *node = compiler->model->source;
-    size_t i;
 
     if (domain[0] == '\0') {
         return compiler->model->opset;
     }
-    for (i = 0; i < sizeof path / sizeof *path && node != NULL; i++) {
+    for (size_t i = 0; i < sizeof path / sizeof *path && node != NULL; i++) {
         node = node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, path[i]) : NULL;
     }
     node = node != NULL && node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, domain) : NULL;
@@ -45,9 +44,7 @@ const struct mdf_schema *find_onnx_schema(const struct compiler *compiler, const
 
 static bool is_input_port(const struct compiler *compiler, const struct mdf_node *value)
 {
-    size_t i;
-
-    for (i = 0; compiler->node != NULL && value->kind == MDF_NODE_STRING && i < compiler->node->n_input_ports; i++) {
+    for (size_t i = 0; compiler->node != NULL && value->kind == MDF_NODE_STRING && i < compiler->node->n_input_ports; i++) {
         if (strcmp(compiler->node->input_ports[i].id, value->as.string.bytes) == 0) {
             return true;
         }
@@ -57,12 +54,10 @@ static bool is_input_port(const struct compiler *compiler, const struct mdf_node
 
 bool fits_schema(const struct compiler *compiler, const struct mdf_definition *definition, const struct mdf_schema *schema)
 {
-    size_t i;
-
     if (schema->n_inputs > 0 && schema->inputs[schema->n_inputs - 1].option == MDF_FORMAL_VARIADIC) {
         return true;
     }
-    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+    for (size_t i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
 
         if (mdf_schema_attribute(schema, entry->key) != NULL ? is_input_port(compiler, &entry->value)
@@ -201,9 +196,7 @@ static bool unknown_function(struct target *target, const struct mdf_definition 
 /* Binds each argument; a later one sees the earlier ones. */
 static bool bind_arguments(struct target *inner, const struct mdf_definition *definition)
 {
-    size_t i;
-
-    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+    for (size_t i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
         struct place place = place_enter(inner->compiler, "argument", entry->key, &entry->value);
         mdf_operand operand = compile_value(inner, &entry->value);
@@ -329,12 +322,11 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
     const struct mdf_custom *custom =
         definition->function != NULL ? mdf_custom_find(compiler->functions, definition->function) : NULL;
     const char *formals = function != NULL ? function->formals : "", *formal;
-    size_t i;
 
     if (custom != NULL && !collect_custom_names(compiler, definition, custom, names)) {
         return false;
     }
-    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+    for (size_t i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
         const struct mdf_node_entry *argument = &definition->args->as.object.entries[i];
 
         if (!is_body(schema, argument->key) && !collect_names(compiler, &argument->value, names)) {
@@ -356,7 +348,7 @@ bool collect_definition_names(struct compiler *compiler, const struct mdf_defini
             return false;
         }
     }
-    for (i = 0; schema != NULL && i < schema->n_inputs; i++) {
+    for (size_t i = 0; schema != NULL && i < schema->n_inputs; i++) {
         if (find_argument(definition, schema->inputs[i].name) == NULL && strcmp(schema->inputs[i].name, definition->id) != 0 &&
             !list_add(compiler, names, &schema->inputs[i].name, sizeof schema->inputs[i].name)) {
             return false;

@@ -10,7 +10,6 @@ static bool begin_node(struct graph_builder *builder, size_t index)
     const struct mdf_graph_node *node = &builder->graph->nodes[index];
     struct mdf_arena *arena = &builder->compiler->scratch;
     struct node_plan *plan = &builder->nodes[index];
-    size_t i;
 
     plan->outputs = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->outputs);
     plan->output_is_reserved = mdf_arena_array(arena, node->n_output_ports, sizeof *plan->output_is_reserved);
@@ -22,10 +21,10 @@ static bool begin_node(struct graph_builder *builder, size_t index)
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < node->n_output_ports; i++) {
+    for (size_t i = 0; i < node->n_output_ports; i++) {
         plan->outputs[i] = MDF_NO_OPERAND;
     }
-    for (i = 0; i < node->n_input_ports; i++) {
+    for (size_t i = 0; i < node->n_input_ports; i++) {
         plan->ports[i] = MDF_NO_OPERAND;
         plan->links[i] = (struct port_link){SIZE_MAX, MDF_NO_OPERAND, NULL, NULL, NULL};
     }
@@ -37,10 +36,10 @@ static bool index_edges(struct graph_builder *builder)
 {
     const struct mdf_graph *graph = builder->graph;
     struct mdf_arena *arena = &builder->compiler->scratch;
-    size_t n_ports = 0, i;
+    size_t n_ports = 0;
 
     builder->first_port = mdf_arena_array(arena, graph->n_nodes, sizeof *builder->first_port);
-    for (i = 0; builder->first_port != NULL && i < graph->n_nodes; i++) {
+    for (size_t i = 0; builder->first_port != NULL && i < graph->n_nodes; i++) {
         builder->first_port[i] = n_ports;
         n_ports += graph->nodes[i].n_input_ports;
     }
@@ -49,10 +48,10 @@ static bool index_edges(struct graph_builder *builder)
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         builder->fed[builder->first_port[graph->edges[i].receiver_node] + graph->edges[i].receiver_index].n++;
     }
-    for (i = 0; i < n_ports; i++) {
+    for (size_t i = 0; i < n_ports; i++) {
         builder->fed[i].edges = mdf_arena_array(arena, builder->fed[i].n, sizeof *builder->fed[i].edges);
         builder->fed[i].n = 0;
         if (builder->fed[i].edges == NULL) {
@@ -60,7 +59,7 @@ static bool index_edges(struct graph_builder *builder)
             return false;
         }
     }
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
         struct port_edges *fed = &builder->fed[builder->first_port[edge->receiver_node] + edge->receiver_index];
 
@@ -78,15 +77,15 @@ static bool index_outputs(struct graph_builder *builder)
 {
     const struct mdf_graph *graph = builder->graph;
     struct mdf_arena *arena = &builder->compiler->scratch;
-    size_t n_outputs = 0, i, j;
+    size_t n_outputs = 0;
 
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         n_outputs += graph->nodes[i].n_output_ports;
     }
     builder->output_places = mdf_arena_array(arena, n_outputs, sizeof *builder->output_places);
     n_outputs = 0;
-    for (i = 0; builder->output_places != NULL && i < graph->n_nodes; i++) {
-        for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
+    for (size_t i = 0; builder->output_places != NULL && i < graph->n_nodes; i++) {
+        for (size_t j = 0; j < graph->nodes[i].n_output_ports; j++) {
             size_t *number = name_table_add(&builder->output_names, arena, graph->nodes[i].output_ports[j].id);
 
             if (number == NULL) {
@@ -152,9 +151,7 @@ static bool read_parameter_declaration(struct compiler *compiler, const struct m
 /* An object without a "value" is a value itself; a key that is nearly "value" is meant to be it. */
 static void warn_of_value(struct compiler *compiler, const struct mdf_node *parameter)
 {
-    size_t i;
-
-    for (i = 0; parameter->kind == MDF_NODE_OBJECT && i < parameter->as.object.n; i++) {
+    for (size_t i = 0; parameter->kind == MDF_NODE_OBJECT && i < parameter->as.object.n; i++) {
         const struct mdf_node_entry *entry = &parameter->as.object.entries[i];
         struct mdf_nearest nearest;
 
@@ -194,9 +191,8 @@ static bool bind_parameters(struct graph_builder *builder)
 {
     const struct mdf_node *parameters = builder->graph->parameters;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
-    size_t i;
 
-    for (i = 0; parameters != NULL && i < parameters->as.object.n; i++) {
+    for (size_t i = 0; parameters != NULL && i < parameters->as.object.n; i++) {
         const struct mdf_node_entry *entry = &parameters->as.object.entries[i];
         struct place place = place_enter(builder->compiler, "graph parameter", entry->key, &entry->value);
         mdf_operand operand = compile_graph_parameter(&target, entry);
@@ -215,8 +211,6 @@ static bool bind_parameters(struct graph_builder *builder)
 bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const struct mdf_graph *graph, struct unit *unit,
                  struct scope *outer, bool is_body)
 {
-    size_t i;
-
     memset(builder, 0, sizeof *builder);
     builder->compiler = compiler;
     builder->graph = graph;
@@ -231,7 +225,7 @@ bool graph_begin(struct graph_builder *builder, struct compiler *compiler, const
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         if (!begin_node(builder, i)) {
             return false;
         }
@@ -286,7 +280,6 @@ static bool compile_or_skip(struct graph_builder *builder, size_t index)
     struct target target = {builder->compiler, builder->unit, &builder->scope};
     struct place place = place_here(builder->compiler);
     struct node_plan *plan = &builder->nodes[index];
-    size_t i;
 
     if (compile_node(builder, index)) {
         return true;
@@ -294,7 +287,7 @@ static bool compile_or_skip(struct graph_builder *builder, size_t index)
     if (!compile_recover(builder->compiler, place)) {
         return false;
     }
-    for (i = 0; i < builder->graph->nodes[index].n_output_ports; i++) {
+    for (size_t i = 0; i < builder->graph->nodes[index].n_output_ports; i++) {
         plan->outputs[i] = plan->outputs[i] == MDF_NO_OPERAND ? unit_unknown(&target) : plan->outputs[i];
         if (plan->outputs[i] == MDF_NO_OPERAND) {
             return false;
@@ -375,12 +368,11 @@ bool graph_find_output(const struct graph_builder *builder, const char *name, si
 static const struct mdf_edge *find_edge(const struct graph_builder *builder, size_t sender, size_t receiver)
 {
     const struct mdf_graph_node *node = &builder->graph->nodes[receiver];
-    size_t i, j;
 
-    for (i = 0; i < node->n_input_ports; i++) {
+    for (size_t i = 0; i < node->n_input_ports; i++) {
         const struct port_edges *fed = graph_edges_into(builder, receiver, i);
 
-        for (j = 0; j < fed->n && node->input_ports[i].default_value == NULL; j++) {
+        for (size_t j = 0; j < fed->n && node->input_ports[i].default_value == NULL; j++) {
             if (fed->edges[j]->sender_node == sender && !fed->edges[j]->is_feedback) {
                 return fed->edges[j];
             }
@@ -419,12 +411,12 @@ static size_t tell_step(const struct graph_builder *builder, size_t sender, size
 /* The nodes of one circle among those that wait, in the order in which they do; each of them waits for the one behind it. */
 static size_t find_circle(const struct graph_builder *builder, const size_t *n_waiting, size_t *circle)
 {
-    size_t n = builder->graph->n_nodes, node = 0, n_steps, length = 0, start;
+    size_t n = builder->graph->n_nodes, node = 0, length = 0, start;
 
     while (node < n && n_waiting[node] == 0) {
         node++;
     }
-    for (n_steps = 0; n_steps < n && node < n; n_steps++) { /* from any of them on back into a circle */
+    for (size_t n_steps = 0; n_steps < n && node < n; n_steps++) { /* from any of them on back into a circle */
         node = waiting_sender(builder, n_waiting, node);
     }
     for (start = node; node < n && (length == 0 || node != start) && length < n;
@@ -438,9 +430,9 @@ static size_t find_circle(const struct graph_builder *builder, const size_t *n_w
 static size_t first_of_circle(const struct graph_builder *builder, const size_t *circle, size_t length)
 {
     const struct mdf_edge *best = NULL;
-    size_t first = 0, i;
+    size_t first = 0;
 
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         const struct mdf_edge *edge = find_edge(builder, circle[(i + 1) % length], circle[i]);
 
         if (edge != NULL && (best == NULL || edge < best)) {
@@ -485,13 +477,11 @@ static bool cycle_error(struct graph_builder *builder, const size_t *n_waiting)
 /* Turns lists of senders around: for each node its receivers. */
 static bool find_receivers(struct graph_builder *builder, struct list *receivers, size_t *n_waiting)
 {
-    size_t i, j;
-
-    for (i = 0; i < builder->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
         const size_t *senders = builder->nodes[i].senders.items;
 
         n_waiting[i] = builder->nodes[i].senders.n;
-        for (j = 0; j < builder->nodes[i].senders.n; j++) {
+        for (size_t j = 0; j < builder->nodes[i].senders.n; j++) {
             if (!list_add(builder->compiler, &receivers[senders[j]], &i, sizeof i)) {
                 return false;
             }
@@ -505,12 +495,11 @@ static bool next_layer(struct graph_builder *builder, const struct mdf_program_l
                        size_t *n_waiting, struct mdf_program_layer *next)
 {
     struct list ready = {0};
-    size_t i, j;
 
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         const struct list *list = &receivers[layer->nodes[i]];
 
-        for (j = 0; j < list->n; j++) {
+        for (size_t j = 0; j < list->n; j++) {
             size_t receiver = ((const size_t *)list->items)[j];
 
             if (--n_waiting[receiver] == 0 && !list_add(builder->compiler, &ready, &receiver, sizeof receiver)) {
@@ -533,7 +522,7 @@ static bool next_layer(struct graph_builder *builder, const struct mdf_program_l
 
 bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **layers, size_t *n_layers)
 {
-    size_t n = builder->graph->n_nodes, n_placed = 0, i;
+    size_t n = builder->graph->n_nodes, n_placed = 0;
     struct mdf_arena *scratch = &builder->compiler->scratch;
     struct list *receivers = mdf_arena_array(scratch, n, sizeof *receivers);
     size_t *n_waiting = mdf_arena_array(scratch, n, sizeof *n_waiting);
@@ -549,7 +538,7 @@ bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **laye
     if (!find_receivers(builder, receivers, n_waiting)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (n_waiting[i] == 0) {
             start.nodes[start.n_nodes++] = i;
         }
@@ -569,9 +558,8 @@ bool graph_layers(struct graph_builder *builder, struct mdf_program_layer **laye
 static bool add_dependencies(struct graph_builder *builder)
 {
     const struct mdf_graph *graph = builder->graph;
-    size_t i;
 
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
         const struct mdf_input_port *port = &graph->nodes[edge->receiver_node].input_ports[edge->receiver_index];
 
@@ -586,9 +574,7 @@ static bool add_dependencies(struct graph_builder *builder)
 
 static bool compile_in_order(struct graph_builder *builder)
 {
-    size_t i;
-
-    for (i = 0; i < builder->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
         if (!compile_or_skip(builder, i)) {
             return false;
         }
@@ -600,10 +586,10 @@ bool graph_compile_nodes(struct graph_builder *builder)
 {
     struct place place = place_here(builder->compiler);
     struct mdf_program_layer *layers;
-    size_t n_layers, i, j;
+    size_t n_layers;
 
     if (builder->is_body) {
-        for (i = 0; i < builder->graph->n_nodes; i++) {
+        for (size_t i = 0; i < builder->graph->n_nodes; i++) {
             if (builder->nodes[i].progress == NODE_WAITING && !compile_after_senders(builder, i)) {
                 return false;
             }
@@ -619,8 +605,8 @@ bool graph_compile_nodes(struct graph_builder *builder)
     if (!graph_layers(builder, &layers, &n_layers)) {
         return compile_recover(builder->compiler, place) && compile_in_order(builder);
     }
-    for (i = 0; i < n_layers; i++) {
-        for (j = 0; j < layers[i].n_nodes; j++) {
+    for (size_t i = 0; i < n_layers; i++) {
+        for (size_t j = 0; j < layers[i].n_nodes; j++) {
             if (!compile_or_skip(builder, layers[i].nodes[j])) {
                 return false;
             }

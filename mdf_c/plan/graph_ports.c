@@ -10,12 +10,11 @@ static bool is_wired(const struct graph_builder *builder, size_t node, size_t po
 {
     const struct mdf_input_port *input = &builder->graph->nodes[node].input_ports[port];
     const struct port_edges *fed = graph_edges_into(builder, node, port);
-    size_t i;
 
     if (builder->is_scheduled) {
         return false;
     }
-    for (i = 0; i < fed->n; i++) {
+    for (size_t i = 0; i < fed->n; i++) {
         if (fed->edges[i]->sender_node == node) {
             return false;
         }
@@ -172,14 +171,13 @@ bool graph_add_ports(struct graph_builder *builder, struct list *ports)
     const struct mdf_graph *graph = builder->graph;
     struct mdf_program *program = builder->compiler->program;
     struct target target = {builder->compiler, builder->unit, &builder->scope};
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         struct place place = place_enter(builder->compiler, "node", graph->nodes[i].id, graph->nodes[i].source);
         struct place inside = place_here(builder->compiler);
 
         program->nodes[i].first_port = ports->n;
-        for (j = 0; j < graph->nodes[i].n_input_ports; j++) {
+        for (size_t j = 0; j < graph->nodes[i].n_input_ports; j++) {
             if (is_wired(builder, i, j) || builder->nodes[i].ports[j] != MDF_NO_OPERAND || add_port(builder, i, j, ports)) {
                 continue;
             }
@@ -257,9 +255,8 @@ bool graph_add_free_inputs(struct graph_builder *builder, struct list *ports)
     struct ports_by_name index = {0};
     struct place place;
     const char *name;
-    size_t i;
 
-    for (i = 0; i < graph->n_inputs; i++) {
+    for (size_t i = 0; i < graph->n_inputs; i++) {
         const struct mdf_interface_item *item = &graph->inputs[i];
         struct mdf_program_port port = {
             .node = SIZE_MAX, .default_value = MDF_NO_OPERAND, .outer_port = SIZE_MAX, .source = MDF_NO_OPERAND};
@@ -286,7 +283,7 @@ bool graph_add_free_inputs(struct graph_builder *builder, struct list *ports)
         }
         note_type(builder, port.slot, &port.declaration, true);
     }
-    for (i = 0; i < ports->n; i++) { /* other ports that nothing fills hold zeros */
+    for (size_t i = 0; i < ports->n; i++) { /* other ports that nothing fills hold zeros */
         struct mdf_program_port *port = (struct mdf_program_port *)ports->items + i;
 
         port->is_open = port->is_required && port->input_name == NULL;
@@ -320,9 +317,8 @@ bool graph_add_edges(struct graph_builder *builder, const struct list *ports, st
 {
     const struct mdf_graph *graph = builder->graph;
     struct place place = place_here(builder->compiler);
-    size_t i;
 
-    for (i = 0; i < graph->n_edges; i++) {
+    for (size_t i = 0; i < graph->n_edges; i++) {
         const struct mdf_edge *edge = &graph->edges[i];
         mdf_operand port = builder->nodes[edge->receiver_node].ports[edge->receiver_index];
 
@@ -340,15 +336,14 @@ bool graph_add_edges(struct graph_builder *builder, const struct list *ports, st
 bool graph_distribute_edges(struct compiler *compiler)
 {
     struct mdf_program *program = compiler->program;
-    size_t i;
 
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         struct mdf_program_port *port = &program->ports[program->edges[i].port];
 
         port->is_fed = true;
         program->nodes[port->node].n_edges++;
     }
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         program->nodes[i].edges = mdf_arena_array(compiler->arena, program->nodes[i].n_edges, sizeof(size_t));
         if (program->nodes[i].edges == NULL) {
             compile_out_of_memory(compiler);
@@ -356,7 +351,7 @@ bool graph_distribute_edges(struct compiler *compiler)
         }
         program->nodes[i].n_edges = 0;
     }
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         struct mdf_program_node *node = &program->nodes[program->ports[program->edges[i].port].node];
 
         node->edges[node->n_edges++] = i;
@@ -379,10 +374,9 @@ static bool infer_results(const struct graph_builder *builder, struct list *resu
     struct compiler *compiler = builder->compiler;
     const struct mdf_graph *graph = builder->graph;
     struct name_table names = {0};
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes; i++) {
-        for (j = 0; j < graph->nodes[i].n_output_ports; j++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t j = 0; j < graph->nodes[i].n_output_ports; j++) {
             const char *name = graph->nodes[i].output_ports[j].id;
 
             if (graph_is_consumed(builder, i, j)) {
@@ -436,7 +430,6 @@ bool graph_add_results(const struct graph_builder *builder, const struct list *p
     const struct mdf_graph *graph = builder->graph;
     struct place place = place_here(builder->compiler);
     struct ports_by_name index = {0};
-    size_t i;
 
     if (!graph->declares_outputs) {
         return infer_results(builder, results);
@@ -444,7 +437,7 @@ bool graph_add_results(const struct graph_builder *builder, const struct list *p
     if (!index_ports(builder->compiler, ports, &index)) {
         return false;
     }
-    for (i = 0; i < graph->n_outputs; i++) {
+    for (size_t i = 0; i < graph->n_outputs; i++) {
         if (!declare_result(builder, &index, &graph->outputs[i], results) && !compile_recover(builder->compiler, place)) {
             return false;
         }
@@ -454,10 +447,10 @@ bool graph_add_results(const struct graph_builder *builder, const struct list *p
 
 bool graph_add_input_names(struct compiler *compiler, const struct mdf_graph *graph, const struct list *ports, struct list *names)
 {
-    size_t n = graph->declares_inputs ? graph->n_inputs : ports->n, i;
+    size_t n = graph->declares_inputs ? graph->n_inputs : ports->n;
     struct name_table known = {0};
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *name = graph->declares_inputs ? graph->inputs[i].name : ((const struct mdf_program_port *)ports->items)[i].id;
         size_t *number = name_table_add(&known, &compiler->scratch, name);
 

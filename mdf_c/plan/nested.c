@@ -65,9 +65,7 @@ static bool link_port(struct graph_builder *builder, struct target *outer, const
 
 const char *nested_input_name(const struct mdf_graph *graph, const char *node, const char *port)
 {
-    size_t i;
-
-    for (i = 0; i < graph->n_inputs; i++) {
+    for (size_t i = 0; i < graph->n_inputs; i++) {
         const struct mdf_interface_item *item = &graph->inputs[i];
 
         if (strcmp(item->port, port) == 0 && (item->node == NULL || strcmp(item->node, node) == 0)) {
@@ -81,7 +79,7 @@ static bool feed_port(struct graph_builder *builder, struct target *outer, size_
 {
     struct compiler *compiler = builder->compiler;
     const char *id = builder->graph->nodes[node].input_ports[port].id, *names[3];
-    size_t n = 0, i;
+    size_t n = 0;
 
     names[n++] = nested_input_name(builder->graph, builder->graph->nodes[node].id, id);
     names[n++] = mdf_arena_printf(&compiler->scratch, "%s.%s", builder->graph->nodes[node].id, id);
@@ -92,7 +90,7 @@ static bool feed_port(struct graph_builder *builder, struct target *outer, size_
     if (!builder->graph->declares_inputs) {
         names[n++] = id;
     }
-    for (i = 0; i < n && builder->nodes[node].ports[port] == MDF_NO_OPERAND; i++) {
+    for (size_t i = 0; i < n && builder->nodes[node].ports[port] == MDF_NO_OPERAND; i++) {
         if (names[i] == NULL) {
             continue;
         }
@@ -106,10 +104,8 @@ static bool feed_port(struct graph_builder *builder, struct target *outer, size_
 
 bool nested_feed(struct graph_builder *builder, struct target *outer)
 {
-    size_t i, j;
-
-    for (i = 0; i < builder->graph->n_nodes; i++) {
-        for (j = 0; j < builder->graph->nodes[i].n_input_ports; j++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
+        for (size_t j = 0; j < builder->graph->nodes[i].n_input_ports; j++) {
             if (graph_edges_into(builder, i, j)->n == 0 && !feed_port(builder, outer, i, j)) {
                 return false;
             }
@@ -124,14 +120,13 @@ bool nested_feed(struct graph_builder *builder, struct target *outer)
 static bool collect_output_names(struct compiler *compiler, const struct mdf_graph_node *node, struct name_table *names)
 {
     struct list found = {0};
-    size_t i;
 
-    for (i = 0; i < node->n_output_ports; i++) {
+    for (size_t i = 0; i < node->n_output_ports; i++) {
         if (!collect_names(compiler, node->output_ports[i].value, &found)) {
             return false;
         }
     }
-    for (i = 0; i < found.n; i++) {
+    for (size_t i = 0; i < found.n; i++) {
         if (name_table_add(names, &compiler->scratch, ((const char *const *)found.items)[i]) == NULL) {
             compile_out_of_memory(compiler);
             return false;
@@ -160,13 +155,12 @@ static bool add_yield(struct graph_builder *builder, const struct name_table *na
 bool nested_find_yields(struct graph_builder *builder, const struct mdf_graph_node *outer_node, struct list *yields)
 {
     struct name_table names = {0};
-    size_t i, j;
 
     if (!collect_output_names(builder->compiler, outer_node, &names)) {
         return false;
     }
-    for (i = 0; i < builder->graph->n_nodes; i++) {
-        for (j = 0; j < builder->graph->nodes[i].n_output_ports; j++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
+        for (size_t j = 0; j < builder->graph->nodes[i].n_output_ports; j++) {
             if (!add_yield(builder, &names, i, j, yields)) {
                 return false;
             }
@@ -178,9 +172,8 @@ bool nested_find_yields(struct graph_builder *builder, const struct mdf_graph_no
 bool nested_take_yields(struct graph_builder *builder, struct list *yields)
 {
     struct yield *items = yields->items;
-    size_t i;
 
-    for (i = 0; i < yields->n; i++) {
+    for (size_t i = 0; i < yields->n; i++) {
         items[i].operand = graph_output(builder, items[i].node, items[i].output);
         if (items[i].operand == MDF_NO_OPERAND) {
             return false;
@@ -192,7 +185,6 @@ bool nested_take_yields(struct graph_builder *builder, struct list *yields)
 static bool keep_yields(struct compiler *compiler, struct mdf_code *code, const struct list *yields)
 {
     const struct yield *items = yields->items;
-    size_t i;
 
     code->n_yields = yields->n;
     code->yields = mdf_arena_array(compiler->arena, yields->n, sizeof *code->yields);
@@ -201,7 +193,7 @@ static bool keep_yields(struct compiler *compiler, struct mdf_code *code, const 
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; i < yields->n; i++) {
+    for (size_t i = 0; i < yields->n; i++) {
         code->yields[i] = items[i].operand;
     }
     return true;
@@ -224,7 +216,6 @@ static bool emit(struct target *target, const struct mdf_graph *graph, struct md
     struct unit *unit = target->unit;
     uint32_t body = (uint32_t)unit->bodies.n;
     const struct yield *items = yields->items;
-    size_t i;
 
     if (!list_add(target->compiler, &unit->bodies, &code, sizeof code)) {
         mdf_code_clear(target->compiler->memory, code);
@@ -234,7 +225,7 @@ static bool emit(struct target *target, const struct mdf_graph *graph, struct md
         return false;
     }
     unit_instruction(unit, unit_position(unit) - 1)->target = body;
-    for (i = 0; i < yields->n; i++) {
+    for (size_t i = 0; i < yields->n; i++) {
         mdf_operand slot = unit_new_slot(target, OPERAND_MAY_BE_LIST | OPERAND_IS_FOREIGN);
 
         if (slot == MDF_NO_OPERAND || !unit_emit(target, MDF_OPCODE_YIELD, slot, 0, (mdf_operand)i)) {

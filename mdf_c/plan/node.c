@@ -33,12 +33,12 @@ static void tell_circle(struct node_builder *builder, const struct making *makin
 {
     const struct visit *visit = visits->items;
     char readers[400] = "";
-    size_t first = 0, used = 0, i;
+    size_t first = 0, used = 0;
 
     while (first + 1 < visits->n && visit[first].item != item) {
         first++;
     }
-    for (i = first + 1; i < visits->n && used < sizeof readers - 1; i++) {
+    for (size_t i = first + 1; i < visits->n && used < sizeof readers - 1; i++) {
         used += (size_t)snprintf(readers + used, sizeof readers - used, "'%.60s', which reads ", visit[i].item->definition->id);
     }
     place_leave(builder->compiler, visit[first].place); /* the circle stands at its beginning, not all around it */
@@ -108,9 +108,7 @@ static bool make_item(struct node_builder *builder, struct target *target, const
 /* The items that names refer to, in the order of the file: their numbers. */
 static bool find_items(struct compiler *compiler, const struct name_table *numbers, const struct list *names, struct list *found)
 {
-    size_t i;
-
-    for (i = 0; i < names->n; i++) {
+    for (size_t i = 0; i < names->n; i++) {
         size_t number = node_item_number(numbers, ((const char *const *)names->items)[i]);
 
         if (number != SIZE_MAX && !list_add(compiler, found, &number, sizeof number)) {
@@ -136,7 +134,6 @@ static bool find_needed_initials(struct node_builder *builder, const struct item
     struct list names = {.items = item->names.items, .n = item->n_initial_names}, initial_names = {0}, parameters = {0},
                 functions = {0};
     const size_t *numbers;
-    size_t i;
 
     if (item->is_stateful) {
         if (!node_add_names(builder->compiler, item->parameter->default_initial_value, &initial_names)) {
@@ -149,17 +146,17 @@ static bool find_needed_initials(struct node_builder *builder, const struct item
         return false;
     }
     numbers = parameters.items;
-    for (i = 0; i < parameters.n; i++) {
+    for (size_t i = 0; i < parameters.n; i++) {
         if (builder->parameters[numbers[i]].needs_initial && !add_item(builder, needed, &builder->parameters[numbers[i]])) {
             return false;
         }
     }
-    for (i = 0; i < functions.n; i++) {
+    for (size_t i = 0; i < functions.n; i++) {
         if (!add_item(builder, needed, &builder->functions[((const size_t *)functions.items)[i]])) {
             return false;
         }
     }
-    for (i = 0; i < parameters.n; i++) {
+    for (size_t i = 0; i < parameters.n; i++) {
         struct item *read = &builder->parameters[numbers[i]];
 
         if (!read->needs_initial && !read->is_literal && !read->is_void && !add_item(builder, needed, read)) {
@@ -212,9 +209,8 @@ static bool compile_initials(struct node_builder *builder)
 {
     struct scope scope = {.outer = &builder->scope, .unit = builder->target.unit};
     struct target target = {builder->compiler, builder->target.unit, &scope};
-    size_t i;
 
-    for (i = 0; i < builder->node->n_parameters; i++) {
+    for (size_t i = 0; i < builder->node->n_parameters; i++) {
         if (builder->parameters[i].needs_initial && !make_item(builder, &target, &initials, &builder->parameters[i])) {
             return false;
         }
@@ -227,9 +223,8 @@ static bool compile_resets(struct node_builder *builder)
 {
     struct scope scope = {.outer = &builder->scope, .unit = builder->target.unit};
     struct target target = {builder->compiler, builder->target.unit, &scope};
-    size_t i;
 
-    for (i = 0; i < builder->node->n_parameters; i++) {
+    for (size_t i = 0; i < builder->node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
         mdf_operand operand;
 
@@ -257,12 +252,11 @@ static bool must_be_kept(const struct node_builder *builder, mdf_operand operand
 static bool find_needed_functions(struct node_builder *builder, const struct item *item, struct list *needed)
 {
     struct list numbers = {0};
-    size_t i;
 
     if (!find_items(builder->compiler, &builder->function_numbers, &item->names, &numbers)) {
         return false;
     }
-    for (i = 0; i < numbers.n; i++) {
+    for (size_t i = 0; i < numbers.n; i++) {
         if (!add_item(builder, needed, &builder->functions[((const size_t *)numbers.items)[i]])) {
             return false;
         }
@@ -331,9 +325,8 @@ static mdf_operand compile_conditions(struct node_builder *builder, const struct
                                       mdf_operand *holds)
 {
     mdf_operand triple[3];
-    size_t i;
 
-    for (i = 0; i < item->parameter->n_conditions; i++) {
+    for (size_t i = 0; i < item->parameter->n_conditions; i++) {
         const struct mdf_parameter_condition *condition = &item->parameter->conditions[i];
         struct place place = place_enter(builder->compiler, "condition", condition->id, condition->source);
 
@@ -548,10 +541,9 @@ static bool compile_parts(struct node_builder *builder)
     struct node_plan *plan = builder->plan;
     struct unit *unit = builder->target.unit;
     struct place place = place_here(builder->compiler);
-    size_t i;
 
     plan->first = unit_position(unit);
-    for (i = 0; i < node->n_input_ports; i++) {
+    for (size_t i = 0; i < node->n_input_ports; i++) {
         if (!node_bind_port(builder, i) && !skip_port(builder, i, place)) {
             return false;
         }
@@ -569,12 +561,12 @@ static bool compile_parts(struct node_builder *builder)
         return false;
     }
     plan->main = unit_position(unit);
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         if (!make_item(builder, &builder->target, &functions, &builder->functions[i])) {
             return false;
         }
     }
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
         if (!item->is_literal && !item->is_void && !compile_parameter(builder, item) &&
@@ -586,7 +578,7 @@ static bool compile_parts(struct node_builder *builder)
     if (node->graph != NULL && !compile_nested(&builder->target, node, builder->graph->is_body)) {
         return false;
     }
-    for (i = 0; i < node->n_output_ports; i++) {
+    for (size_t i = 0; i < node->n_output_ports; i++) {
         if (!compile_output(builder, i) && !skip_output(builder, i, place)) {
             return false;
         }

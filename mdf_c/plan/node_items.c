@@ -38,9 +38,8 @@ static const char *text_parameter(const struct node_builder *builder, const stru
 static bool note_text_attributes(struct node_builder *builder, const struct mdf_definition *definition)
 {
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(builder->compiler, definition) : NULL;
-    size_t i;
 
-    for (i = 0; schema != NULL && i < schema->n_attributes; i++) {
+    for (size_t i = 0; schema != NULL && i < schema->n_attributes; i++) {
         const struct mdf_schema_attribute *attribute = &schema->attributes[i];
         bool is_text = attribute->type == MDF_ATTRIBUTE_STRING || attribute->type == MDF_ATTRIBUTE_STRINGS ||
                        attribute->type == MDF_ATTRIBUTE_TYPE || attribute->type == MDF_ATTRIBUTE_GRAPH;
@@ -59,7 +58,6 @@ static bool describe_parameter(struct node_builder *builder, const struct mdf_pa
     const struct mdf_definition *definition = &parameter->definition;
     struct compiler *compiler = builder->compiler;
     bool computed = definition->value != NULL || definition->function != NULL || parameter->time_derivative != NULL;
-    size_t i;
 
     item->definition = definition;
     item->parameter = parameter;
@@ -81,7 +79,7 @@ static bool describe_parameter(struct node_builder *builder, const struct mdf_pa
     if (!node_add_names(compiler, parameter->time_derivative, &item->names)) {
         return false;
     }
-    for (i = 0; i < parameter->n_conditions; i++) {
+    for (size_t i = 0; i < parameter->n_conditions; i++) {
         if (!node_add_names(compiler, parameter->conditions[i].test, &item->names) ||
             !node_add_names(compiler, parameter->conditions[i].value, &item->names)) {
             return false;
@@ -101,14 +99,12 @@ size_t node_item_number(const struct name_table *numbers, const char *name)
 /* Notes which parameters are read before this run has set them: by functions, and by parameters up to themselves. */
 static void find_previous_reads(struct node_builder *builder)
 {
-    size_t i, j;
-
-    for (i = 0; i < builder->node->n_functions + builder->node->n_parameters; i++) {
+    for (size_t i = 0; i < builder->node->n_functions + builder->node->n_parameters; i++) {
         bool is_function = i < builder->node->n_functions;
         size_t first = is_function ? 0 : i - builder->node->n_functions;
         const struct list *names = is_function ? &builder->functions[i].names : &builder->parameters[first].names;
 
-        for (j = 0; j < names->n; j++) {
+        for (size_t j = 0; j < names->n; j++) {
             size_t read = node_item_number(&builder->parameter_numbers, ((const char *const *)names->items)[j]);
 
             if (read != SIZE_MAX && read >= first) {
@@ -137,9 +133,9 @@ static bool describe_changeable(struct node_builder *builder, const struct item 
 static bool index_items(struct node_builder *builder)
 {
     const struct mdf_graph_node *node = builder->node;
-    size_t n = node->n_functions + node->n_parameters, i;
+    size_t n = node->n_functions + node->n_parameters;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         bool is_function = i < node->n_functions;
         size_t number = is_function ? i : i - node->n_functions;
         const struct mdf_definition *definition = is_function ? &node->functions[i] : &node->parameters[number].definition;
@@ -162,7 +158,6 @@ bool node_describe_items(struct node_builder *builder)
 {
     const struct mdf_graph_node *node = builder->node;
     struct compiler *compiler = builder->compiler;
-    size_t i;
 
     builder->functions = mdf_arena_array(&compiler->scratch, node->n_functions, sizeof *builder->functions);
     builder->parameters = mdf_arena_array(&compiler->scratch, node->n_parameters, sizeof *builder->parameters);
@@ -173,7 +168,7 @@ bool node_describe_items(struct node_builder *builder)
     if (!index_items(builder)) {
         return false;
     }
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         builder->functions[i].definition = &node->functions[i];
         if (node->functions[i].is_broken) {
             continue;
@@ -184,7 +179,7 @@ bool node_describe_items(struct node_builder *builder)
         }
         builder->functions[i].n_initial_names = builder->functions[i].names.n;
     }
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         if (node->parameters[i].definition.is_broken) {
             builder->parameters[i].definition = &node->parameters[i].definition;
             builder->parameters[i].parameter = &node->parameters[i];
@@ -198,7 +193,7 @@ bool node_describe_items(struct node_builder *builder)
         }
     }
     find_previous_reads(builder);
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
         item->needs_initial = item->is_stateful || (!item->is_literal && !item->is_void && item->is_read_before);
@@ -305,9 +300,8 @@ static bool bind_parameter(struct node_builder *builder, struct item *item)
 bool node_bind_parameters(struct node_builder *builder)
 {
     struct place place = place_here(builder->compiler);
-    size_t i;
 
-    for (i = 0; i < builder->node->n_parameters; i++) {
+    for (size_t i = 0; i < builder->node->n_parameters; i++) {
         struct item *item = &builder->parameters[i];
 
         if (!bind_parameter(builder, item) &&

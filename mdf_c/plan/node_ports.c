@@ -47,9 +47,8 @@ static mdf_operand compile_edges(struct node_builder *builder, size_t port)
     const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
     enum mdf_reduce reduce = builder->node->input_ports[port].reduce;
     mdf_operand value = MDF_NO_OPERAND;
-    size_t i;
 
-    for (i = 0; i < fed->n; i++) {
+    for (size_t i = 0; i < fed->n; i++) {
         mdf_operand arriving = compile_edge(builder, fed->edges[i]);
 
         value = i == 0 ? arriving : compile_reduced(&builder->target, reduce, value, arriving);
@@ -66,9 +65,8 @@ static bool is_typed_alike(const struct node_builder *builder, size_t port)
     const struct mdf_graph *graph = builder->graph->graph;
     const struct mdf_declared_type *type = &builder->node->input_ports[port].declaration.type;
     const struct port_edges *fed = graph_edges_into(builder->graph, builder->index, port);
-    size_t i;
 
-    for (i = 0; i < fed->n; i++) {
+    for (size_t i = 0; i < fed->n; i++) {
         const struct mdf_edge *edge = fed->edges[i];
         const struct mdf_output_port *sender = &graph->nodes[edge->sender_node].output_ports[edge->sender_index];
 

@@ -79,14 +79,13 @@ bool keep_parts(const struct graph_builder *builder, size_t index)
     const struct mdf_graph_node *source = &builder->graph->nodes[index];
     struct mdf_program_node *node = &builder->compiler->program->nodes[index];
     enum mdf_part kind;
-    size_t i;
 
     for (kind = 0; kind < MDF_PART_COUNT; kind++) {
         struct mdf_program_parts *parts = &node->parts[kind];
 
         parts->n = count_of(source, kind);
         parts->items = mdf_arena_array(builder->compiler->arena, parts->n, sizeof *parts->items);
-        for (i = 0; parts->items != NULL && i < parts->n; i++) {
+        for (size_t i = 0; parts->items != NULL && i < parts->n; i++) {
             if (!keep_part(builder->compiler, &builder->nodes[index], id_of(source, kind, i), kind, i, &parts->items[i])) {
                 parts->items = NULL;
             }

@@ -31,14 +31,11 @@ static bool name_slot(const char **names, struct mdf_arena *arena, mdf_operand o
 
 static bool name_parts(const char **names, struct mdf_arena *arena, const struct mdf_program_node *node)
 {
-    size_t i, j;
-    int kind;
-
-    for (kind = 0; kind < MDF_PART_COUNT; kind++) {
-        for (i = 0; i < node->parts[kind].n; i++) {
+    for (int kind = 0; kind < MDF_PART_COUNT; kind++) {
+        for (size_t i = 0; i < node->parts[kind].n; i++) {
             const struct mdf_program_part *part = &node->parts[kind].items[i];
 
-            for (j = 0; j < part->n_operands; j++) {
+            for (size_t j = 0; j < part->n_operands; j++) {
                 if (!name_slot(names, arena, part->operands[j], node->id, part->id)) {
                     return false;
                 }
@@ -51,9 +48,8 @@ static bool name_parts(const char **names, struct mdf_arena *arena, const struct
 const char **mdf_program_slot_names(const struct mdf_program *program, struct mdf_arena *arena)
 {
     const char **names = mdf_arena_array(arena, program->code->n_slots, sizeof *names);
-    size_t i;
 
-    for (i = 0; names != NULL && i < program->n_ports; i++) {
+    for (size_t i = 0; names != NULL && i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
         /* An input of the graph that no node reads is not a node's. */
@@ -61,7 +57,7 @@ const char **mdf_program_slot_names(const struct mdf_program *program, struct md
             return NULL;
         }
     }
-    for (i = 0; names != NULL && i < program->n_nodes; i++) {
+    for (size_t i = 0; names != NULL && i < program->n_nodes; i++) {
         if (!name_parts(names, arena, &program->nodes[i])) {
             return NULL;
         }
@@ -99,19 +95,17 @@ static void print_stage(struct mdf_text *text, const struct mdf_code_names *name
 static void print_node(struct mdf_text *text, const struct mdf_code_names *names, const struct mdf_program *program,
                        const struct mdf_program_node *node)
 {
-    size_t i;
-
     mdf_text_append_string(text, "node '");
     mdf_text_append_visible(text, node->id);
     mdf_text_append_string(text, "'\n");
-    for (i = 0; i < node->n_edges; i++) {
+    for (size_t i = 0; i < node->n_edges; i++) {
         print_edge(text, names, program, &program->edges[node->edges[i]]);
     }
     print_stage(text, names, "takes", node->first, node->reset);
     print_stage(text, names, "in its first run of an evaluation", node->reset, node->initial);
     print_stage(text, names, "in its first run", node->initial, node->main);
     print_stage(text, names, "computes", node->main, node->end);
-    for (i = 0; i < node->n_outputs; i++) {
+    for (size_t i = 0; i < node->n_outputs; i++) {
         mdf_text_printf(text, "%*soutput '", STEP, "");
         mdf_text_append_visible(text, node->outputs[i].id);
         mdf_text_append_string(text, "' is ");
@@ -122,9 +116,7 @@ static void print_node(struct mdf_text *text, const struct mdf_code_names *names
 
 static void print_defaults(struct mdf_text *text, const struct mdf_code_names *names, const struct mdf_program *program)
 {
-    size_t i;
-
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
         mdf_text_append_string(text, "port ");
@@ -141,7 +133,6 @@ bool mdf_program_print_code(struct mdf_text *text, const struct mdf_program *pro
 {
     struct mdf_code_names names = {program->code, NULL};
     struct mdf_arena arena;
-    size_t i, j;
 
     mdf_arena_init(&arena, text->memory);
     names.slots = mdf_program_slot_names(program, &arena);
@@ -150,12 +141,12 @@ bool mdf_program_print_code(struct mdf_text *text, const struct mdf_program *pro
     mdf_text_printf(text, "': %zu slots; %%0 is dt\n", program->code->n_slots);
     mdf_code_print_values(text, &names, 0);
     print_defaults(text, &names, program);
-    for (i = 0; i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
+        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             print_node(text, &names, program, &program->nodes[program->layers[i].nodes[j]]);
         }
     }
-    for (i = 0; i < program->code->n_bodies; i++) {
+    for (size_t i = 0; i < program->code->n_bodies; i++) {
         mdf_body_print(text, program->code->bodies[i], i, 0);
     }
     mdf_arena_release(&arena);

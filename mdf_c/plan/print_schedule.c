@@ -118,9 +118,7 @@ static void print_one_node(struct mdf_text *text, const struct mdf_program *prog
 
 static void print_nodes(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
 {
-    uint32_t i;
-
-    for (i = 0; i < condition->n_items; i++) {
+    for (uint32_t i = 0; i < condition->n_items; i++) {
         mdf_text_append_string(text, i > 0 ? ", " : "");
         print_node(text, program, program->schedule->node_lists[condition->index + i]);
     }
@@ -138,7 +136,6 @@ static const struct word {
 static void print_condition(struct mdf_text *text, const struct mdf_program *program, const struct mdf_condition *condition)
 {
     const char *rest = phrases[condition->kind];
-    size_t i;
 
     while (rest[0] != '\0') {
         size_t length = strcspn(rest, "{");
@@ -146,7 +143,7 @@ static void print_condition(struct mdf_text *text, const struct mdf_program *pro
         mdf_text_append(text, rest, length);
         rest += length;
         length = rest[0] == '{' ? strcspn(rest, "}") + 1 : 0;
-        for (i = 0; length > 0 && i < sizeof words / sizeof *words; i++) {
+        for (size_t i = 0; length > 0 && i < sizeof words / sizeof *words; i++) {
             if (strlen(words[i].name) == length && memcmp(words[i].name, rest, length) == 0) {
                 words[i].print(text, program, condition);
             }
@@ -159,11 +156,9 @@ static void print_condition(struct mdf_text *text, const struct mdf_program *pro
 
 static void print_layers(struct mdf_text *text, const struct mdf_program *program)
 {
-    size_t i, j;
-
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         mdf_text_printf(text, "layer %zu:", i);
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
+        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             mdf_text_append_string(text, j > 0 ? ", " : " ");
             print_node(text, program, program->layers[i].nodes[j]);
         }
@@ -173,13 +168,11 @@ static void print_layers(struct mdf_text *text, const struct mdf_program *progra
 
 static void print_times(struct mdf_text *text, const struct mdf_schedule *schedule, size_t n_times)
 {
-    size_t i;
-
     if (schedule->is_absolute) {
         mdf_text_printf(text, "a tick is %.17g ms; a set takes %" PRId64 " ticks, from tick %" PRId64 " on\n", schedule->tick_ms,
                         schedule->interval, schedule->start);
     }
-    for (i = 0; i < n_times; i++) {
+    for (size_t i = 0; i < n_times; i++) {
         const struct mdf_time_window *window = &schedule->times[i];
 
         mdf_text_printf(text, "time window %zu: ticks", i);
@@ -199,7 +192,6 @@ static void print_times(struct mdf_text *text, const struct mdf_schedule *schedu
 static void print_watch(struct mdf_text *text, const struct mdf_program *program, size_t index)
 {
     const struct mdf_watch *watch = &program->schedule->watches[index];
-    size_t i;
 
     mdf_text_printf(text, "watch %zu: ", index);
     print_node(text, program, watch->node);
@@ -208,7 +200,7 @@ static void print_watch(struct mdf_text *text, const struct mdf_program *program
         mdf_text_append_visible(text, watch->name);
         mdf_text_append_string(text, "'");
     }
-    for (i = 0; i < watch->n_indices; i++) {
+    for (size_t i = 0; i < watch->n_indices; i++) {
         mdf_text_printf(text, "[%" PRId64 "]", watch->indices[i]);
     }
     if (watch->absolute_tolerance != 0 || watch->relative_tolerance != 0) {
@@ -222,16 +214,14 @@ static void print_watch(struct mdf_text *text, const struct mdf_program *program
 
 static void print_owners(struct mdf_text *text, const struct mdf_program *program)
 {
-    size_t i;
-
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         const struct mdf_schedule_node *node = &program->schedule->nodes[i];
 
         mdf_text_append_string(text, "node ");
         print_node(text, program, i);
         mdf_text_printf(text, ": condition %u\n", (unsigned)node->condition);
     }
-    for (i = 0; i < program->schedule->n_usables; i++) {
+    for (size_t i = 0; i < program->schedule->n_usables; i++) {
         const struct mdf_usable *usable = &program->schedule->usables[i];
 
         mdf_text_printf(text, "usable runs %zu: of ", i);
@@ -245,9 +235,7 @@ static void print_graph(struct mdf_text *text, const struct mdf_program *program
 /* Those of graphs within nodes. */
 static void print_bodies(struct mdf_text *text, const struct mdf_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         if (code->bodies[i]->program != NULL) {
             print_graph(text, code->bodies[i]->program);
         } else {
@@ -259,14 +247,14 @@ static void print_bodies(struct mdf_text *text, const struct mdf_code *code)
 static void print_graph(struct mdf_text *text, const struct mdf_program *program)
 {
     const struct mdf_schedule *schedule = program->schedule;
-    size_t n_times = 0, i;
+    size_t n_times = 0;
 
     mdf_text_append_string(text, "graph '");
     mdf_text_append_visible(text, program->graph_id);
     mdf_text_append_string(text, schedule == NULL ? "', without conditions\n" : "'\n");
     print_layers(text, program);
     if (schedule != NULL) {
-        for (i = 0; i < schedule->n_conditions; i++) {
+        for (size_t i = 0; i < schedule->n_conditions; i++) {
             const struct mdf_condition *condition = &schedule->conditions[i];
 
             mdf_text_printf(text, "condition %zu: ", i);
@@ -280,7 +268,7 @@ static void print_graph(struct mdf_text *text, const struct mdf_program *program
         mdf_text_printf(text, "the evaluation ends: condition %u; the sequence: condition %u\n",
                         (unsigned)schedule->end_of_update, (unsigned)schedule->end_of_sequence);
         print_times(text, schedule, n_times);
-        for (i = 0; i < schedule->n_watches; i++) {
+        for (size_t i = 0; i < schedule->n_watches; i++) {
             print_watch(text, program, i);
         }
     }

@@ -48,14 +48,13 @@ bool scope_bind(struct compiler *compiler, struct scope *scope, const char *name
 const struct binding *scope_find_here(const struct scope *scope, const char *name)
 {
     const struct binding *bindings = scope->bindings.items;
-    size_t i;
 
     if (scope->bindings.n > LEAST_INDEXED) {
         const size_t *last = name_table_find(&scope->index, name);
 
         return last != NULL ? &bindings[*last - 1] : NULL;
     }
-    for (i = scope->bindings.n; i-- > 0;) {
+    for (size_t i = scope->bindings.n; i-- > 0;) {
         if (strcmp(bindings[i].name, name) == 0) {
             return &bindings[i];
         }
@@ -67,7 +66,6 @@ const struct binding *scope_find_here(const struct scope *scope, const char *nam
 static bool bring(struct target *target, struct unit *from, const struct outcome *found, struct outcome *outcome)
 {
     mdf_operand *outputs;
-    size_t i;
 
     *outcome = *found;
     if (from == target->unit) {
@@ -78,7 +76,7 @@ static bool bring(struct target *target, struct unit *from, const struct outcome
         compile_out_of_memory(target->compiler);
         return false;
     }
-    for (i = 0; i < found->n_outputs; i++) {
+    for (size_t i = 0; i < found->n_outputs; i++) {
         outputs[i] = unit_capture(target, target->unit, from, found->outputs[i]);
         if (outputs[i] == MDF_NO_OPERAND && found->outputs[i] != MDF_NO_OPERAND) {
             return false;
@@ -161,10 +159,8 @@ bool scope_find_in_node(struct target *target, const char *name, struct outcome 
 
 void scope_offer(const struct scope *scope, struct mdf_nearest *nearest)
 {
-    size_t i;
-
     for (; scope != NULL; scope = scope->outer) {
-        for (i = 0; i < scope->bindings.n; i++) {
+        for (size_t i = 0; i < scope->bindings.n; i++) {
             mdf_nearest_offer(nearest, ((const struct binding *)scope->bindings.items)[i].name);
         }
     }

@@ -10,12 +10,11 @@
 static bool find_port(const struct graph_builder *builder, const char *name, size_t *node, size_t *output)
 {
     const struct mdf_graph *graph = builder->graph;
-    size_t i;
 
     if (graph_find_output(builder, name, node, output)) {
         return true;
     }
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         size_t length = strlen(graph->nodes[i].id);
 
         if (strncmp(name, graph->nodes[i].id, length) == 0 && name[length] == '.') {
@@ -47,12 +46,11 @@ static bool take_port(struct graph_builder *builder, struct scope *scope, const 
 static bool take_ports(struct graph_builder *builder, struct scope *scope, const struct mdf_expression *tree, struct list *ports)
 {
     const char *name = whole_name(builder->compiler, tree);
-    size_t i;
 
     if (builder->compiler->error->code != MDF_OK || (name != NULL && !take_port(builder, scope, name, ports))) {
         return false;
     }
-    for (i = 0; i < mdf_expression_n_items(tree); i++) {
+    for (size_t i = 0; i < mdf_expression_n_items(tree); i++) {
         if (tree->as.list.items[i] != NULL && !take_ports(builder, scope, tree->as.list.items[i], ports)) {
             return false;
         }
@@ -64,10 +62,9 @@ static bool take_ports(struct graph_builder *builder, struct scope *scope, const
 static const char *first_name(struct compiler *compiler, const struct mdf_expression *tree)
 {
     const char *name = whole_name(compiler, tree);
-    size_t i;
 
     compiler->offset = name != NULL ? tree->offset : compiler->offset;
-    for (i = 0; name == NULL && i < mdf_expression_n_items(tree); i++) {
+    for (size_t i = 0; name == NULL && i < mdf_expression_n_items(tree); i++) {
         name = tree->as.list.items[i] != NULL ? first_name(compiler, tree->as.list.items[i]) : NULL;
     }
     return name;
@@ -79,7 +76,6 @@ static void refuse_names(struct graph_builder *builder, const struct mdf_express
     struct compiler *compiler = builder->compiler;
     const char *name = first_name(compiler, tree);
     struct mdf_nearest nearest;
-    size_t i, j;
 
     if (name == NULL) {
         compile_error(compiler, MDF_NAME,
@@ -87,10 +83,10 @@ static void refuse_names(struct graph_builder *builder, const struct mdf_express
         return;
     }
     mdf_nearest_begin(&nearest, name);
-    for (i = 0; i < builder->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
         const struct mdf_graph_node *node = &builder->graph->nodes[i];
 
-        for (j = 0; j < node->n_output_ports; j++) {
+        for (size_t j = 0; j < node->n_output_ports; j++) {
             const char *id = node->output_ports[j].id, *whole = mdf_arena_printf(&compiler->scratch, "%s.%s", node->id, id);
 
             mdf_nearest_offer(&nearest, id);

@@ -414,14 +414,13 @@ mdf_operand unit_capture(struct target *target, struct unit *unit, struct unit *
 {
     mdf_operand *captures, outer, capture;
     unsigned flags;
-    size_t i;
 
     if (unit == from || operand == MDF_NO_OPERAND) {
         return operand;
     }
     outer = unit_capture(target, unit->outer, from, operand);
     captures = unit->captures.items;
-    for (i = 0; i < unit->captures.n; i++) {
+    for (size_t i = 0; i < unit->captures.n; i++) {
         if (captures[i] == outer) {
             return MDF_OPERAND(MDF_OPERAND_CAPTURE, i);
         }
@@ -720,12 +719,10 @@ struct mdf_code *unit_copy_code(struct compiler *compiler, const struct mdf_code
 
 void unit_clear(struct compiler *compiler, struct unit *unit)
 {
-    size_t i;
-
-    for (i = 0; i < unit->constants.n; i++) {
+    for (size_t i = 0; i < unit->constants.n; i++) {
         mdf_value_clear(compiler->memory, (struct mdf_value *)unit->constants.items + i);
     }
-    for (i = 0; i < unit->bodies.n; i++) {
+    for (size_t i = 0; i < unit->bodies.n; i++) {
         mdf_code_clear(compiler->memory, ((struct mdf_code **)unit->bodies.items)[i]);
     }
     unit->constants.n = unit->bodies.n = 0;

@@ -140,13 +140,12 @@ static void find_in_body(struct compiler *compiler, struct usages *usages, const
 static void find_in_node(struct compiler *compiler, struct usages *usages, const struct mdf_node *node)
 {
     struct list pieces = {0};
-    size_t i;
 
     if (node == NULL) {
         return;
     }
     if (node->kind == MDF_NODE_OBJECT) {
-        for (i = 0; i < node->as.object.n; i++) {
+        for (size_t i = 0; i < node->as.object.n; i++) {
             find_in_node(compiler, usages, &node->as.object.entries[i].value);
         }
         return;
@@ -158,7 +157,7 @@ static void find_in_node(struct compiler *compiler, struct usages *usages, const
         usages->failed = true;
         return;
     }
-    for (i = 0; i < pieces.n; i++) {
+    for (size_t i = 0; i < pieces.n; i++) {
         const struct mdf_node *piece = ((const struct mdf_node **)pieces.items)[i];
 
         if (piece->kind == MDF_NODE_STRING) {
@@ -171,13 +170,11 @@ static void find_in_node(struct compiler *compiler, struct usages *usages, const
 
 static void find_in_parameter(struct compiler *compiler, struct usages *usages, const struct mdf_parameter *parameter)
 {
-    size_t i;
-
     find_in_node(compiler, usages, parameter->definition.args);
     find_in_node(compiler, usages, parameter->definition.value);
     find_in_node(compiler, usages, parameter->time_derivative);
     find_in_node(compiler, usages, parameter->default_initial_value);
-    for (i = 0; i < parameter->n_conditions; i++) {
+    for (size_t i = 0; i < parameter->n_conditions; i++) {
         find_in_node(compiler, usages, parameter->conditions[i].test);
         find_in_node(compiler, usages, parameter->conditions[i].value);
     }
@@ -223,7 +220,6 @@ static bool takes_bodies(const struct compiler *compiler, const struct mdf_defin
 static struct usages *find_usages(struct compiler *compiler, const struct mdf_graph_node *node)
 {
     struct usages *usages = compiler->usages;
-    size_t i;
 
     if (usages != NULL && usages->node == node) {
         return usages;
@@ -235,20 +231,20 @@ static struct usages *find_usages(struct compiler *compiler, const struct mdf_gr
         return NULL;
     }
     usages->node = node;
-    for (i = 0; i < node->n_functions && !usages->has_bodies; i++) {
+    for (size_t i = 0; i < node->n_functions && !usages->has_bodies; i++) {
         usages->has_bodies = takes_bodies(compiler, &node->functions[i]);
     }
-    for (i = 0; i < node->n_parameters && !usages->has_bodies; i++) {
+    for (size_t i = 0; i < node->n_parameters && !usages->has_bodies; i++) {
         usages->has_bodies = takes_bodies(compiler, &node->parameters[i].definition);
     }
-    for (i = 0; i < node->n_output_ports; i++) {
+    for (size_t i = 0; i < node->n_output_ports; i++) {
         find_in_output(compiler, usages, node->output_ports[i].value);
     }
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         find_in_node(compiler, usages, node->functions[i].args);
         find_in_node(compiler, usages, node->functions[i].value);
     }
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         find_in_parameter(compiler, usages, &node->parameters[i]);
     }
     compiler->usages = usages->failed ? NULL : usages;

@@ -8,12 +8,10 @@
 /* Rows of different length are an error; lists with other things in them (objects, texts) are lists. */
 static bool is_ragged(const struct mdf_value *value)
 {
-    size_t i;
-
     if (value->kind != MDF_KIND_LIST) {
         return value->kind == MDF_KIND_TENSOR && value->dtype != MDF_DTYPE_STRING;
     }
-    for (i = 0; i < value->length; i++) {
+    for (size_t i = 0; i < value->length; i++) {
         if (!is_ragged(&mdf_value_items(value)[i])) {
             return false;
         }
@@ -206,12 +204,11 @@ mdf_operand compile_value(struct target *target, const struct mdf_node *node)
 static bool bind_constants(struct target *target, struct target *alone, const struct mdf_node *node)
 {
     struct list names = {0};
-    size_t i;
 
     if (!collect_names(target->compiler, node, &names)) {
         return false;
     }
-    for (i = 0; i < names.n; i++) {
+    for (size_t i = 0; i < names.n; i++) {
         const char *name = ((const char **)names.items)[i];
         const struct mdf_value *constant;
         struct mdf_value copy = {0};
@@ -270,9 +267,7 @@ bool compile_run_alone(struct compiler *compiler, struct mdf_code *code, mdf_ope
 /* Random numbers are drawn while the model runs, from its seed; a constant is there before. */
 static bool draws_nothing(struct compiler *compiler, const struct mdf_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_calls; i++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
         if ((code->calls[i].operator->flags & MDF_OPERATOR_RANDOM) != 0) {
             compile_error(compiler, MDF_MODEL, "'%s' draws random numbers; a constant is needed here",
                           code->calls[i].operator->name);
@@ -319,9 +314,7 @@ bool compile_constant(struct target *target, const struct mdf_node *node, struct
 
 bool names_contain(const struct list *names, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < names->n; i++) {
+    for (size_t i = 0; i < names->n; i++) {
         if (strcmp(((const char **)names->items)[i], name) == 0) {
             return true;
         }
@@ -365,12 +358,11 @@ static bool collect_from_outside(struct compiler *compiler, const struct mdf_exp
                                  struct list *names)
 {
     struct list read = {0};
-    size_t i;
 
     if (!collect_from_tree(compiler, part, bound->n > 0 ? &read : names)) {
         return false;
     }
-    for (i = 0; i < read.n; i++) {
+    for (size_t i = 0; i < read.n; i++) {
         const char *name = ((const char **)read.items)[i];
 
         if (!names_contain(bound, name) && !add_name(compiler, names, name)) {
@@ -402,7 +394,6 @@ static bool collect_from_comprehension(struct compiler *compiler, const struct m
 static bool collect_from_tree(struct compiler *compiler, const struct mdf_expression *tree, struct list *names)
 {
     const char *dotted;
-    size_t i;
 
     if (tree != NULL && tree->kind == MDF_EXPRESSION_NAME) {
         return add_copied_name(compiler, names, tree->as.text.bytes);
@@ -416,7 +407,7 @@ static bool collect_from_tree(struct compiler *compiler, const struct mdf_expres
             return false;
         }
     }
-    for (i = 0; i < mdf_expression_n_items(tree); i++) {
+    for (size_t i = 0; i < mdf_expression_n_items(tree); i++) {
         if (!collect_from_tree(compiler, tree->as.list.items[i], names)) {
             return false;
         }
@@ -460,12 +451,11 @@ static bool collect_from_text(struct compiler *compiler, const char *text, struc
 static bool collect_from_pieces(struct compiler *compiler, const struct mdf_node *node, struct list *names)
 {
     struct list pieces = {0};
-    size_t i;
 
     if (!split_variadic(compiler, node, &pieces)) {
         return false;
     }
-    for (i = 0; i < pieces.n; i++) {
+    for (size_t i = 0; i < pieces.n; i++) {
         const struct mdf_node *piece = ((const struct mdf_node **)pieces.items)[i];
 
         if (piece->as.string.length < node->as.string.length && !collect_from_text(compiler, piece->as.string.bytes, names)) {
@@ -477,15 +467,13 @@ static bool collect_from_pieces(struct compiler *compiler, const struct mdf_node
 
 bool collect_names(struct compiler *compiler, const struct mdf_node *node, struct list *names)
 {
-    size_t i;
-
     if (node == NULL) {
         return true;
     }
     if (node->kind == MDF_NODE_STRING) {
         return collect_from_text(compiler, node->as.string.bytes, names) && collect_from_pieces(compiler, node, names);
     }
-    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
         if (!collect_names(compiler, &node->as.list.items[i], names)) {
             return false;
         }

@@ -30,9 +30,8 @@ static const char *node_at(const struct mdf_body_trace *trace, const struct mdf_
 {
     const char *id = mdf_body_node_at(mdf_frame_code(frame), at);
     const struct mdf_program *program = trace->shared->running->program;
-    size_t i;
 
-    for (i = 0; id == NULL && i < program->n_nodes; i++) {
+    for (size_t i = 0; id == NULL && i < program->n_nodes; i++) {
         if (at >= program->nodes[i].first && at < program->nodes[i].end) {
             id = program->nodes[i].id;
         }
@@ -121,9 +120,8 @@ static bool body_begins(struct mdf_onlooker *onlooker, struct mdf_frame *body)
     struct mdf_memory *memory = &trace->shared->memory;
     struct mdf_value inputs = {0};
     bool done = mdf_value_make_dict(memory, &inputs, 0) != NULL;
-    size_t i;
 
-    for (i = 0; i < code->n_names && done; i++) {
+    for (size_t i = 0; i < code->n_names && done; i++) {
         if (code->names[i].node == NULL) {
             struct mdf_value *entry = mdf_entry(memory, &inputs, code->names[i].id);
 
@@ -144,9 +142,8 @@ static bool body_ends(struct mdf_onlooker *onlooker, struct mdf_frame *body)
     struct mdf_memory *memory = &trace->shared->memory;
     struct mdf_value outputs = {0};
     bool done = mdf_value_make_dict(memory, &outputs, 0) != NULL;
-    size_t i;
 
-    for (i = 0; i < code->n_names && done; i++) {
+    for (size_t i = 0; i < code->n_names && done; i++) {
         if (code->names[i].node != NULL) {
             struct mdf_value *ports = mdf_entry(memory, &outputs, code->names[i].node);
             struct mdf_value *entry = ports != NULL ? mdf_entry(memory, ports, code->names[i].id) : NULL;

@@ -42,12 +42,12 @@ size_t mdf_run_check(const struct mdf_program *program, const struct mdf_run_che
     struct mdf_memory memory;
     struct mdf_arena arena;
     const bool *are_given;
-    size_t i, n_warnings = 0;
+    size_t n_warnings = 0;
 
     mdf_memory_init(&memory, &program->memory.allocator, 0);
     mdf_arena_init(&arena, &memory);
     are_given = find_given(&arena, program, check);
-    for (i = 0; are_given != NULL && i < program->n_ports; i++) {
+    for (size_t i = 0; are_given != NULL && i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
         if (port->is_open && !are_given[i]) {

@@ -15,10 +15,8 @@
 /* The source as its slots and its scheduler have it. */
 static bool settle(struct mdf_state *source)
 {
-    size_t i;
-
     mdf_whole_write_back(source);
-    for (i = 0; i < source->program->n_nodes; i++) {
+    for (size_t i = 0; i < source->program->n_nodes; i++) {
         if (source->has_run[i] && !mdf_state_materialise(source, i, SIZE_MAX)) {
             return false;
         }
@@ -28,9 +26,7 @@ static bool settle(struct mdf_state *source)
 
 static bool copy_ports(struct mdf_state *target, const struct mdf_state *source)
 {
-    size_t i;
-
-    for (i = 0; i < source->program->n_ports; i++) {
+    for (size_t i = 0; i < source->program->n_ports; i++) {
         struct mdf_state_port *to = &target->ports[i];
         const struct mdf_state_port *from = &source->ports[i];
 
@@ -57,9 +53,8 @@ static unsigned least(unsigned a, unsigned b)
 static void copy_counts_of_runs(struct mdf_state *target, const struct mdf_state *source)
 {
     unsigned n_runs;
-    size_t i;
 
-    for (i = 0; source->nodes != NULL && i < source->program->n_nodes; i++) {
+    for (size_t i = 0; source->nodes != NULL && i < source->program->n_nodes; i++) {
         target->nodes[i].n_runs = least(target->nodes[i].n_runs, source->nodes[i].n_runs);
     }
     if (source->whole != NULL) {
@@ -72,12 +67,11 @@ static void copy_counts_of_runs(struct mdf_state *target, const struct mdf_state
 static bool copy_slots(struct mdf_state *target, const struct mdf_state *source)
 {
     struct mdf_shared_state *shared = target->shared;
-    size_t i;
 
     if (target->kept_slots == NULL) {
         target->kept_slots = mdf_program_kept_slots(target->program, &shared->execution.arena);
     }
-    for (i = 0; target->kept_slots != NULL && i < target->program->code->n_slots; i++) {
+    for (size_t i = 0; target->kept_slots != NULL && i < target->program->code->n_slots; i++) {
         if (target->kept_slots[i] != MDF_READ_BY_NOBODY && !mdf_frame_copy_slot(target->frame, source->frame, i)) {
             return false;
         }

@@ -19,7 +19,7 @@ static bool has_one_element(const struct mdf_declaration *declaration)
 static bool fits(const struct mdf_declaration *declaration, const struct mdf_value *array)
 {
     const int64_t *shape = mdf_value_shape(array);
-    size_t rank = array->rank, i;
+    size_t rank = array->rank;
 
     for (; rank > declaration->rank && shape[0] == 1; rank--) {
         shape++;
@@ -27,7 +27,7 @@ static bool fits(const struct mdf_declaration *declaration, const struct mdf_val
     if (array->length == 1 || has_one_element(declaration) || rank < declaration->rank) {
         return true;
     }
-    for (i = 0; rank == declaration->rank && i < rank; i++) {
+    for (size_t i = 0; rank == declaration->rank && i < rank; i++) {
         if (declaration->shape[i] >= 0 && declaration->shape[i] != shape[i]) {
             return false;
         }
@@ -38,10 +38,10 @@ static bool fits(const struct mdf_declaration *declaration, const struct mdf_val
 /* As Python writes it: "(2, 3)", "(3,)"; "?": an axis of any size. */
 static void describe(const int64_t *shape, size_t rank, char *text, size_t size)
 {
-    size_t used, i;
+    size_t used;
 
     snprintf(text, size, "(");
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         used = strlen(text);
         if (shape[i] < 0) {
             snprintf(text + used, size - used, "%s?", i > 0 ? ", " : "");
@@ -93,9 +93,8 @@ bool mdf_declared_shape_holds(struct mdf_state *state, const struct mdf_declarat
 bool mdf_declared_shapes_hold(struct mdf_state *state, const struct mdf_program_node *node)
 {
     bool hold = true;
-    size_t i;
 
-    for (i = 0; i < node->n_shaped && hold; i++) {
+    for (size_t i = 0; i < node->n_shaped && hold; i++) {
         const struct mdf_program_shaped *port = &node->shaped[i];
 
         hold = mdf_declared_shape_holds(state, &port->declaration, &port->origin, mdf_frame_value(state->frame, port->operand));

@@ -70,13 +70,12 @@ static void dump_graph(struct dump *dump, const struct mdf_state *state);
 static void dump_calls(struct dump *dump, const struct mdf_frame *frame, size_t first, size_t end)
 {
     const struct mdf_code *code = mdf_frame_code(frame);
-    size_t i, j;
 
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct mdf_instruction *instruction = &code->instructions[i];
         const struct mdf_code_call *call = &code->calls[instruction->target];
 
-        for (j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_bodies; j++) {
+        for (size_t j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_bodies; j++) {
             const struct mdf_frame *body;
 
             if (j == 0) {
@@ -102,7 +101,6 @@ static void dump_graph(struct dump *dump, const struct mdf_state *state)
     const struct mdf_program *program = state->program;
     const struct mdf_state *outer = dump->state;
     const char **names = dump->names;
-    size_t i;
 
     dump->state = state;
     dump->names = mdf_program_slot_names(program, &dump->arena);
@@ -114,7 +112,7 @@ static void dump_graph(struct dump *dump, const struct mdf_state *state)
             dump_form(dump, mdf_whole_series_form(state->whole), "a series of evaluations of graph ", program->graph_id);
         }
     }
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         if (state->nodes != NULL) {
             dump_form(dump, &state->nodes[i].fast, "node ", program->nodes[i].id);
         }
@@ -169,14 +167,13 @@ static void dump_lanes(void *context, const struct mdf_sweep_lanes *lanes, const
     static const char *const names[] = {"first evaluations", "second evaluations", "an evaluation", "evaluations in a row"};
     struct mdf_sweep_dump *asked = context;
     struct dump dump = {.text = asked->text, .what = asked->what, .state = state, .lanes = lanes};
-    size_t i;
 
     if (asked->has_forms) {
         return;
     }
     mdf_arena_init(&dump.arena, asked->text->memory);
     dump.names = mdf_program_slot_names(state->program, &dump.arena);
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct mdf_lowered *wide = mdf_sweep_lanes_form(lanes, i);
 
         if (wide != NULL) {

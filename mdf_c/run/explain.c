@@ -173,14 +173,12 @@ static void note_origin(struct explanation *explanation, uint32_t origin, size_t
 
 static void note_origins(struct explanation *explanation, const struct mdf_code *code, size_t first, size_t end, size_t node)
 {
-    size_t i, j;
-
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct mdf_instruction *instruction = &code->instructions[i];
         const struct mdf_code_call *call = &code->calls[instruction->target];
 
         note_origin(explanation, instruction->origin, node);
-        for (j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_bodies; j++) {
+        for (size_t j = 0; instruction->opcode == MDF_OPCODE_CALL && j < call->n_bodies; j++) {
             if (call->bodies[j] != UINT32_MAX) {
                 const struct mdf_code *body = code->bodies[call->bodies[j]];
 
@@ -194,11 +192,9 @@ static void note_origins(struct explanation *explanation, const struct mdf_code 
 static bool find_nodes(struct explanation *explanation)
 {
     const struct mdf_program *program = explanation->state->program;
-    int round;
-    size_t i;
 
-    for (round = 0; round < 2; round++) {
-        for (i = 0; i < program->n_nodes; i++) {
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < program->n_nodes; i++) {
             note_origins(explanation, program->code, program->nodes[i].first, program->nodes[i].end, i);
         }
         if (round == 0) {
@@ -222,9 +218,7 @@ static void explain_calls(struct explanation *explanation, const struct mdf_fram
 static void explain_bodies(struct explanation *explanation, const struct mdf_frame *frame, const struct mdf_code_call *call,
                            bool is_inside, int indent)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_bodies; i++) {
+    for (size_t i = 0; i < call->n_bodies; i++) {
         const struct mdf_frame *body;
 
         if (call->bodies[i] == UINT32_MAX) {
@@ -263,13 +257,13 @@ static void write_pairs(const struct explanation *explanation, const struct mdf_
 static size_t count_lanes(const struct mdf_lowered_region *region, const struct mdf_origin *origin)
 {
     const struct mdf_lowered_region *inner;
-    size_t n = 0, i, j;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops && n == 0; i++) {
+    for (size_t i = 0; i < region->n_ops && n == 0; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         n = op->code == MDF_LOWERED_LOOP && op->origin == origin ? op->of.loop->n_lanes : 0;
-        for (j = 0; n == 0 && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; n == 0 && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             n = count_lanes(inner, origin);
         }
     }
@@ -338,9 +332,8 @@ static void explain_calls(struct explanation *explanation, const struct mdf_fram
                           bool is_inside, int indent)
 {
     const struct mdf_code *code = mdf_frame_code(frame);
-    size_t i;
 
-    for (i = first; i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct mdf_instruction *instruction = &code->instructions[i];
 
         if (instruction->opcode == MDF_OPCODE_CALL && code->calls[instruction->target].n_bodies > 0) {
@@ -467,7 +460,6 @@ static bool explain_graph(const struct explanation *outer, const struct mdf_stat
 {
     struct explanation explanation = {.text = outer->text, .arena = outer->arena, .state = state};
     bool is_whole;
-    size_t i;
 
     if (state == NULL) { /* it belongs to a body that nothing calls */
         return true;
@@ -496,7 +488,7 @@ static bool explain_graph(const struct explanation *outer, const struct mdf_stat
         explain_many(outer->text, mdf_whole_series_form(state->whole), "evaluations in a row with inputs or records",
                      indent + STEP);
     }
-    for (i = 0; i < state->program->n_nodes; i++) {
+    for (size_t i = 0; i < state->program->n_nodes; i++) {
         explain_node(&explanation, i, is_whole || is_inside, indent + STEP);
     }
     return !explanation.failed;

@@ -31,9 +31,7 @@ struct mdf_given_rows {
 
 static void forget_inputs(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         state->ports[i].has_input = false;
     }
 }
@@ -58,13 +56,12 @@ static struct mdf_given_rows *make_rows(struct mdf_state *state)
 static bool find_inputs(struct mdf_state *state, struct mdf_given_rows *rows)
 {
     struct mdf_arena *arena = &state->shared->execution.arena;
-    size_t i;
 
     rows->n_inputs = 0;
     if (state->program->is_given != NULL) {
         return false; /* whether something is given is asked */
     }
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         const struct mdf_value *slot = mdf_frame_slot(state->frame, state->program->ports[i].slot);
         struct row_input *input = &rows->inputs[rows->n_inputs];
         size_t n_bytes;
@@ -103,9 +100,7 @@ static bool has_shape(const mdf_series *series, const struct mdf_value *value)
 /* Whether all other ports hold what they do where nothing is given: the evaluation before may have had more. */
 static bool have_others_defaults(const struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         if (!state->ports[i].has_input && !state->ports[i].is_fed && !state->ports[i].has_default) {
             return false;
         }
@@ -156,12 +151,12 @@ static bool take_row(struct mdf_state *state, struct mdf_given_rows *rows, size_
 
 static bool take_rows(struct mdf_state *state, struct mdf_given_rows *rows, size_t row)
 {
-    size_t n_given = 0, i;
+    size_t n_given = 0;
 
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         n_given += state->ports[i].has_input;
     }
-    for (i = 0; i < rows->n_inputs; i++) {
+    for (size_t i = 0; i < rows->n_inputs; i++) {
         if (!take_row(state, rows, i, row)) {
             return false;
         }

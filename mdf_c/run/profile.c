@@ -217,9 +217,9 @@ static const char *suffix_of(const struct mdf_profile_place *place)
 /* Appends the names from the outermost node on, parted by `mark`; with `calls` those of calls too, and that of the graph. */
 static void append_path(const struct mdf_profile *profile, size_t index, const char *mark, bool calls, struct mdf_text *text)
 {
-    size_t path[64], n = 0, at;
+    size_t path[64], n = 0;
 
-    for (at = index; n < sizeof path / sizeof *path; at = profile->places[at].parent) {
+    for (size_t at = index; n < sizeof path / sizeof *path; at = profile->places[at].parent) {
         if (calls || profile->places[at].kind == MDF_PLACE_NODE || profile->places[at].kind == MDF_PLACE_BODY) {
             path[n++] = at;
         }
@@ -227,7 +227,7 @@ static void append_path(const struct mdf_profile *profile, size_t index, const c
             break;
         }
     }
-    for (at = n; at-- > 0;) {
+    for (size_t at = n; at-- > 0;) {
         const struct mdf_profile_place *place = &profile->places[path[at]];
         const char *c;
 
@@ -286,13 +286,12 @@ static bool profile_rows(const struct mdf_profile *profile, struct mdf_arena *ar
     struct mdf_text name;
     bool done;
     const size_t *number;
-    size_t i;
 
     mdf_text_init(&name, &profile->shared->memory);
     *n_rows = 0;
     *rows = mdf_arena_array(arena, profile->n_places, sizeof **rows);
     done = *rows != NULL && !profile->failed;
-    for (i = 0; i < profile->n_places && done; i++) {
+    for (size_t i = 0; i < profile->n_places && done; i++) {
         const struct mdf_profile_place *place = &profile->places[i];
         struct mdf_profile_row *row;
 
@@ -341,10 +340,9 @@ static bool add_places(const struct mdf_profile *profile, struct mdf_memory *mem
 {
     struct mdf_text path;
     bool done = true;
-    size_t i;
 
     mdf_text_init(&path, memory);
-    for (i = 0; i < profile->n_places && done; i++) {
+    for (size_t i = 0; i < profile->n_places && done; i++) {
         const struct mdf_profile_place *place = &profile->places[i];
 
         if (place->n_runs > 0) {
@@ -364,19 +362,18 @@ bool mdf_profile_value(const struct mdf_profile *profile, struct mdf_value *valu
     uint64_t n_evaluations = profile->n_places > 0 ? profile->places[0].n_runs : 0;
     struct mdf_arena arena;
     bool done;
-    size_t i, j;
 
     mdf_arena_init(&arena, memory);
     mdf_value_clear(memory, value);
     done = !profile->failed && mdf_entry_real(memory, value, "total_s", total_s(profile)) &&
            mdf_entry_integer(memory, value, "evaluations", (int64_t)n_evaluations);
-    for (i = 0; i < N_TABLES && done; i++) {
+    for (size_t i = 0; i < N_TABLES && done; i++) {
         struct mdf_profile_row *rows;
         struct mdf_value list = {0};
         size_t n;
 
         done = profile_rows(profile, &arena, tables[i].kind, &rows, &n) && mdf_value_make_list(memory, &list, 0) != NULL;
-        for (j = 0; done && j < n; j++) {
+        for (size_t j = 0; done && j < n; j++) {
             done = add_row(memory, &list, rows[j].name, rows[j].n_runs, rows[j].time_s, rows[j].self_s);
         }
         done = done && mdf_entry_take(memory, value, tables[i].name, &list);
@@ -399,12 +396,11 @@ bool mdf_profile_table(const struct mdf_profile *profile, struct mdf_text *text)
     double whole_s = total_s(profile), in_nodes_s = profile->n_places > 0 ? profile->places[0].children_s : 0;
     struct mdf_arena arena;
     bool done = true;
-    size_t i, j;
 
     mdf_arena_init(&arena, &profile->shared->memory);
     mdf_text_printf(text, "%" PRIu64 " evaluations, %.6f s; inputs, order and conditions %.6f s\n", n_evaluations, whole_s,
                     whole_s - in_nodes_s);
-    for (i = 0; i < N_TABLES && done; i++) {
+    for (size_t i = 0; i < N_TABLES && done; i++) {
         struct mdf_profile_row *rows;
         size_t n;
 
@@ -412,7 +408,7 @@ bool mdf_profile_table(const struct mdf_profile *profile, struct mdf_text *text)
         if (done && n > 0) {
             mdf_text_printf(text, "%12s %6s %12s %12s  %s\n", "time s", "%", "own time s", "calls", tables[i].title);
         }
-        for (j = 0; done && j < n; j++) {
+        for (size_t j = 0; done && j < n; j++) {
             mdf_text_printf(text, "%12.6f %6.1f %12.6f %12" PRIu64 "  %s\n", rows[j].time_s,
                             whole_s > 0 ? 100 * rows[j].time_s / whole_s : 0, rows[j].self_s, rows[j].n_runs, rows[j].name);
         }
@@ -423,9 +419,7 @@ bool mdf_profile_table(const struct mdf_profile *profile, struct mdf_text *text)
 
 bool mdf_profile_folded(const struct mdf_profile *profile, struct mdf_text *text)
 {
-    size_t i;
-
-    for (i = 0; i < profile->n_places; i++) {
+    for (size_t i = 0; i < profile->n_places; i++) {
         if (profile->places[i].n_runs > 0) {
             append_path(profile, i, ";", true, text);
             mdf_text_printf(text, " %.0f\n", 1e9 * (self_s(&profile->places[i]) > 0 ? self_s(&profile->places[i]) : 0));

@@ -30,9 +30,7 @@ static void note(struct readers *readers, mdf_operand operand)
 
 static void note_operands(struct readers *readers, const mdf_operand *operands, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         note(readers, operands[i]);
     }
 }
@@ -78,14 +76,12 @@ static void note_instruction(struct readers *readers, const struct mdf_code *cod
 /* What can be looked at by name. */
 static void note_node(struct readers *readers, const struct mdf_program_node *node)
 {
-    size_t kind, i;
-
     note(readers, node->finished);
-    for (i = 0; i < node->n_outputs; i++) {
+    for (size_t i = 0; i < node->n_outputs; i++) {
         note(readers, node->outputs[i].operand);
     }
-    for (kind = 0; kind < MDF_PART_COUNT; kind++) {
-        for (i = 0; i < node->parts[kind].n; i++) {
+    for (size_t kind = 0; kind < MDF_PART_COUNT; kind++) {
+        for (size_t i = 0; i < node->parts[kind].n; i++) {
             note_operands(readers, node->parts[kind].items[i].operands, node->parts[kind].items[i].n_operands);
         }
     }
@@ -94,23 +90,21 @@ static void note_node(struct readers *readers, const struct mdf_program_node *no
 /* All but the instructions of nodes: ports, edges, conditions, results, bodies that hand a value on. */
 static void note_program(struct readers *readers, const struct mdf_program *program)
 {
-    size_t i;
-
     readers->reader = MDF_READ_BY_ALL;
     note_operands(readers, program->code->yields, program->code->n_yields);
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         note(readers, program->ports[i].slot);
         note(readers, program->ports[i].default_value);
         note(readers, program->ports[i].arriving);
     }
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         note(readers, program->edges[i].source);
         note(readers, program->edges[i].value);
     }
     if (program->stop.n_ports > 0) {
         note(readers, program->stop.value);
     }
-    for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
+    for (size_t i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         note(readers, program->schedule->watches[i].value);
         note(readers, program->schedule->watches[i].initial_value);
     }
@@ -183,23 +177,22 @@ static bool find_readers(const struct mdf_program *program, struct mdf_arena *ar
 {
     const struct mdf_code *code = program->code;
     uint32_t *owner = mdf_arena_array(arena, code->n_instructions, sizeof *owner); /* the reader that each instruction is */
-    size_t i, j;
 
     readers->of_slot = mdf_arena_array(arena, code->n_slots, sizeof *readers->of_slot);
     if (readers->of_slot == NULL || owner == NULL) {
         return false;
     }
-    for (i = 0; i < program->n_nodes; i++) {
-        for (j = program->nodes[i].first; j < program->nodes[i].end; j++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t j = program->nodes[i].first; j < program->nodes[i].end; j++) {
             owner[j] = (uint32_t)(turns == NULL ? i : turns[i]) + 1;
         }
     }
     readers->reader = MDF_READ_BY_ALL;
     note_program(readers, program);
-    for (i = 0; by_name && i < program->n_nodes; i++) {
+    for (size_t i = 0; by_name && i < program->n_nodes; i++) {
         note_node(readers, &program->nodes[i]);
     }
-    for (i = 0; i < code->n_instructions; i++) {
+    for (size_t i = 0; i < code->n_instructions; i++) {
         readers->reader = owner[i] != 0 ? owner[i] : MDF_READ_BY_ALL;
         note_instruction(readers, code, &code->instructions[i]);
     }

@@ -12,9 +12,7 @@
 
 static void forget_inputs(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         state->ports[i].has_input = state->ports[i].repeats = state->ports[i].has_value = false;
         state->ports[i].was_given = state->ports[i].was_fed = state->ports[i].is_linked = false;
     }
@@ -33,14 +31,13 @@ void mdf_state_forget_inputs(struct mdf_state *state)
 static void forget_graph(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i;
 
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         state->ports[i].has_default = false;
     }
     forget_inputs(state);
     memset(state->has_run, 0, program->n_nodes * sizeof *state->has_run);
-    for (i = 0; state->nodes != NULL && !state->leaves_nothing && i < program->n_nodes; i++) {
+    for (size_t i = 0; state->nodes != NULL && !state->leaves_nothing && i < program->n_nodes; i++) {
         state->nodes[i].n_runs = 0; /* lowered forms stay, and are used again once types and shapes are stable */
     }
     if (state->whole != NULL) {
@@ -57,10 +54,9 @@ static void forget_graph(struct mdf_state *state)
 static bool set_initial_outputs(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i, j;
 
-    for (i = 0; i < program->n_nodes; i++) {
-        for (j = 0; j < program->nodes[i].n_outputs; j++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t j = 0; j < program->nodes[i].n_outputs; j++) {
             const struct mdf_program_output *output = &program->nodes[i].outputs[j];
 
             if (output->initial != MDF_NO_OPERAND && MDF_OPERAND_KIND(output->operand) == MDF_OPERAND_SLOT &&
@@ -77,9 +73,8 @@ static bool set_initial_outputs(struct mdf_state *state)
 static bool set_parameters(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i;
 
-    for (i = 0; i < program->n_parameters; i++) {
+    for (size_t i = 0; i < program->n_parameters; i++) {
         if (!mdf_value_copy(&state->shared->memory, mdf_frame_slot(state->frame, program->parameters[i].slot),
                             mdf_frame_value(state->frame, program->parameters[i].default_value))) {
             return false;
@@ -142,14 +137,13 @@ bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_ar
 {
     bool *has_come = mdf_arena_array(arena, program->n_nodes, sizeof *has_come);
     bool leaves_nothing = has_come != NULL && program->schedule == NULL && !writes_parameters(program);
-    size_t i, j, k;
 
-    for (i = 0; leaves_nothing && i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
+    for (size_t i = 0; leaves_nothing && i < program->n_layers; i++) {
+        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             const struct mdf_program_node *node = &program->nodes[program->layers[i].nodes[j]];
 
             leaves_nothing = leaves_nothing && node->reset == node->main && !node->has_graph;
-            for (k = 0; k < node->n_edges; k++) {
+            for (size_t k = 0; k < node->n_edges; k++) {
                 leaves_nothing = leaves_nothing && has_come[program->edges[node->edges[k]].sender];
             }
             has_come[program->layers[i].nodes[j]] = true;
@@ -160,12 +154,10 @@ bool mdf_program_leaves_nothing(const struct mdf_program *program, struct mdf_ar
 
 mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed, mdf_error *error)
 {
-    size_t i;
-
     if (!state->leaves_nothing || state->schedule.n_nodes != state->program->n_nodes) {
         return mdf_state_restart(state, seed, error);
     }
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         state->ports[i].has_default = false;
     }
     forget_inputs(state);
@@ -177,12 +169,10 @@ mdf_status mdf_state_restart_to_evaluate(struct mdf_state *state, uint64_t seed,
 
 bool mdf_program_has_parameter(const struct mdf_program *program, const char *name)
 {
-    size_t i, j;
-
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         const struct mdf_program_node *node = &program->nodes[i];
 
-        for (j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
+        for (size_t j = 0; j < node->parts[MDF_PART_PARAMETER].n; j++) {
             if (mdf_part_is_named(node->id, node->parts[MDF_PART_PARAMETER].items[j].id, name)) {
                 return true;
             }
@@ -220,9 +210,7 @@ static mdf_status unknown_parameter(const struct mdf_state *state, const char *n
 
 static bool has_declared_shape(const struct mdf_declaration *declaration, const struct mdf_value *value)
 {
-    size_t i;
-
-    for (i = 0; declaration->has_shape && i < declaration->rank; i++) {
+    for (size_t i = 0; declaration->has_shape && i < declaration->rank; i++) {
         if (declaration->shape[i] < 0) {
             return true; /* an open axis: nothing is promised */
         }
@@ -287,12 +275,12 @@ mdf_status mdf_state_set_parameter(struct mdf_state *state, const char *name, co
 {
     const struct mdf_program *program = state->program;
     mdf_status status = MDF_OK;
-    size_t n_found = 0, i;
+    size_t n_found = 0;
 
     if (state->shared->has_begun) {
         return mdf_error_set(error, MDF_USAGE, "parameter '%s' is set after the first evaluation: reset the state before", name);
     }
-    for (i = 0; status == MDF_OK && i < program->n_parameters; i++) {
+    for (size_t i = 0; status == MDF_OK && i < program->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &program->parameters[i];
 
         if (mdf_part_is_named(parameter->node, parameter->id, name)) {

@@ -25,9 +25,9 @@ struct mdf_slot_reads {
 /* What is done and what is done else overlap in the jump between them: one may end while one that began later goes on. */
 static void leave_parts(struct mdf_slot_reads *reads)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < reads->n_parts; i++) {
+    for (size_t i = 0; i < reads->n_parts; i++) {
         if (reads->parts[i].end > reads->at) {
             reads->parts[n++] = reads->parts[i];
         }
@@ -107,9 +107,7 @@ static bool forget_operand(void *context, mdf_operand operand)
 /* What is noted of slots that these instructions write does not count for other stretches. */
 static void forget_written(struct mdf_slot_reads *reads, const struct mdf_lowering_range *range)
 {
-    size_t at;
-
-    for (at = range->first; at < range->end; at++) {
+    for (size_t at = range->first; at < range->end; at++) {
         mdf_any_written(&reads->code->instructions[at], reads->code->calls, forget_operand, reads);
     }
 }
@@ -129,16 +127,14 @@ struct mdf_slot_reads *mdf_slot_reads_begin(const struct mdf_code *code, struct 
 
 void mdf_slot_reads_add(struct mdf_slot_reads *reads, const struct mdf_lowering_range ranges[], size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         reads->n_parts = 0;
         for (reads->at = ranges[i].first; reads->at < ranges[i].end; reads->at++) {
             leave_parts(reads);
             go_through(reads);
         }
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         forget_written(reads, &ranges[i]);
     }
 }
@@ -158,15 +154,14 @@ static void keep_of_node(const struct mdf_program_node *node, struct mdf_slot_re
     const struct mdf_lowering_range anew = {node->reset, node->initial};
     const struct mdf_lowering_range first[2] = {{node->first, node->reset}, {node->initial, node->end}};
     const struct mdf_lowering_range later[2] = {{node->first, node->reset}, {node->main, node->end}};
-    size_t kind, i, j;
 
     keep(is_kept, node->finished);
-    for (i = 0; i < node->n_outputs; i++) {
+    for (size_t i = 0; i < node->n_outputs; i++) {
         keep(is_kept, node->outputs[i].operand);
     }
-    for (kind = 0; kind < MDF_PART_COUNT; kind++) {
-        for (i = 0; i < node->parts[kind].n; i++) {
-            for (j = 0; j < node->parts[kind].items[i].n_operands; j++) {
+    for (size_t kind = 0; kind < MDF_PART_COUNT; kind++) {
+        for (size_t i = 0; i < node->parts[kind].n; i++) {
+            for (size_t j = 0; j < node->parts[kind].items[i].n_operands; j++) {
                 keep(is_kept, node->parts[kind].items[i].operands[j]);
             }
         }
@@ -195,32 +190,28 @@ static void keep_of_edge(const struct mdf_program_edge *edge, struct mdf_slot_re
 
 static void keep_of_graph(const struct mdf_program *program, uint32_t *is_kept)
 {
-    size_t i;
-
     keep(is_kept, MDF_OPERAND(MDF_OPERAND_SLOT, 0)); /* the time increment */
-    for (i = 0; i < program->code->n_yields; i++) {
+    for (size_t i = 0; i < program->code->n_yields; i++) {
         keep(is_kept, program->code->yields[i]);
     }
-    for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
+    for (size_t i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         keep(is_kept, program->schedule->watches[i].value);
     }
-    for (i = 0; i < program->n_parameters; i++) {
+    for (size_t i = 0; i < program->n_parameters; i++) {
         keep(is_kept, program->parameters[i].slot);
     }
 }
 
 static void keep_of_program(const struct mdf_program *program, struct mdf_slot_reads *reads, uint32_t *is_kept)
 {
-    size_t i;
-
     keep_of_graph(program, is_kept);
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         keep_of_node(&program->nodes[i], reads, is_kept);
     }
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         keep_of_port(&program->ports[i], reads, is_kept);
     }
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         keep_of_edge(&program->edges[i], reads, is_kept);
     }
 }

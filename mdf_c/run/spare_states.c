@@ -30,9 +30,7 @@ static bool is_fit(const struct mdf_state *state)
 /* What was given to the ports is let go of, be it the caller's own. */
 static void clear_inputs(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         if (mdf_value_own_elements(&state->ports[i].input) == NULL) {
             mdf_value_clear(&state->shared->memory, &state->ports[i].input);
         }
@@ -50,9 +48,7 @@ static void end_threads(struct mdf_shared_state *shared)
 
 static void renew_nodes(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; state->nodes != NULL && i < state->program->n_nodes; i++) {
+    for (size_t i = 0; state->nodes != NULL && i < state->program->n_nodes; i++) {
         mdf_fast_renew(&state->nodes[i].fast);
     }
 }
@@ -75,9 +71,8 @@ static void renew_fast(struct mdf_state *state)
 static bool put(struct mdf_spare_states *spares, struct mdf_state *state)
 {
     struct mdf_state *nothing;
-    size_t i;
 
-    for (i = 0; i < MDF_SPARE_STATES; i++) {
+    for (size_t i = 0; i < MDF_SPARE_STATES; i++) {
         nothing = NULL;
         if (atomic_compare_exchange_strong(&spares->states[i], &nothing, state)) {
             return true;
@@ -111,9 +106,8 @@ static void begin_life(struct mdf_state *state)
 struct mdf_state *mdf_spare_state_take(const struct mdf_program *program)
 {
     struct mdf_state *state = NULL;
-    size_t i;
 
-    for (i = 0; i < MDF_SPARE_STATES && state == NULL; i++) {
+    for (size_t i = 0; i < MDF_SPARE_STATES && state == NULL; i++) {
         state = atomic_exchange(&program->spares->states[i], NULL);
     }
     if (state != NULL) {
@@ -124,9 +118,7 @@ struct mdf_state *mdf_spare_state_take(const struct mdf_program *program)
 
 void mdf_spare_states_release(struct mdf_program *program)
 {
-    size_t i;
-
-    for (i = 0; i < MDF_SPARE_STATES; i++) {
+    for (size_t i = 0; i < MDF_SPARE_STATES; i++) {
         mdf_state_release(atomic_exchange(&program->spares->states[i], NULL));
     }
 }

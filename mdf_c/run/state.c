@@ -160,9 +160,7 @@ struct mdf_state *mdf_state_create(const struct mdf_program *program, mdf_error 
 
 static void release_nodes(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; state->nodes != NULL && i < state->program->n_nodes; i++) {
+    for (size_t i = 0; state->nodes != NULL && i < state->program->n_nodes; i++) {
         mdf_fast_release(&state->nodes[i].fast);
     }
 }
@@ -171,7 +169,6 @@ void mdf_state_release(struct mdf_state *state)
 {
     struct mdf_memory memory;
     struct mdf_state *nested;
-    size_t i;
 
     if (state == NULL) {
         return;
@@ -187,7 +184,7 @@ void mdf_state_release(struct mdf_state *state)
     if (state->frame != NULL) {
         mdf_frame_clear(state->frame);
     }
-    for (i = 0; state->ports != NULL && i < state->program->n_ports; i++) {
+    for (size_t i = 0; state->ports != NULL && i < state->program->n_ports; i++) {
         mdf_value_clear(&state->shared->memory, &state->ports[i].input);
     }
     mdf_schedule_record_release(&state->schedule, &state->shared->memory);
@@ -217,9 +214,7 @@ static bool run_edge(struct mdf_state *state, const struct mdf_program_edge *edg
 /* Of a node with a graph: notes what was given to its ports from outside. */
 static void note_given(struct mdf_state *state, const struct mdf_program_node *node)
 {
-    size_t i;
-
-    for (i = node->first_port; node->has_graph && i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; node->has_graph && i < node->first_port + node->n_ports; i++) {
         state->ports[i].was_given = state->ports[i].has_value;
         state->ports[i].was_fed = false;
     }
@@ -228,9 +223,7 @@ static void note_given(struct mdf_state *state, const struct mdf_program_node *n
 /* What the node around the graph has in its ports arrives at those of an inner one. */
 static bool run_links(struct mdf_state *state, const struct mdf_program_node *node)
 {
-    size_t i;
-
-    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; i < node->first_port + node->n_ports; i++) {
         if (state->ports[i].is_linked) {
             state->ports[i].was_fed = true;
             if (!mdf_state_arrive(state, i, mdf_frame_value(state->frame, state->program->ports[i].source))) {
@@ -289,13 +282,12 @@ static bool run_as_it_stands(struct mdf_state *state, size_t index)
 static bool take(struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
-    size_t i;
 
     note_given(state, node);
     if (!run_links(state, node)) {
         return false;
     }
-    for (i = 0; i < node->n_edges; i++) {
+    for (size_t i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &state->program->edges[node->edges[i]];
 
         if (state->has_run[edge->sender] || edge->has_initial) {
@@ -305,7 +297,7 @@ static bool take(struct mdf_state *state, size_t index)
             }
         }
     }
-    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; i < node->first_port + node->n_ports; i++) {
         if (!state->ports[i].has_value && !mdf_state_fill_default(state, i)) {
             return false;
         }
@@ -449,14 +441,12 @@ bool mdf_state_run_recorded(struct mdf_state *state, size_t node)
 /* The nodes of a layer, which take what edges bring one after the other, or all of them first. */
 static bool run_layer(struct mdf_state *state, const struct mdf_program_layer *layer)
 {
-    size_t i;
-
-    for (i = 0; layer->takes_first && i < layer->n_nodes; i++) {
+    for (size_t i = 0; layer->takes_first && i < layer->n_nodes; i++) {
         if (!take(state, layer->nodes[i])) {
             return false;
         }
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         if (!(layer->takes_first ? mdf_state_run_taken(state, layer->nodes[i])
                                  : mdf_state_run_recorded(state, layer->nodes[i]))) {
             return false;
@@ -469,10 +459,9 @@ static bool run_layer(struct mdf_state *state, const struct mdf_program_layer *l
 static bool run_layers(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i;
 
     mdf_schedule_record_clear(&state->schedule);
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         if (!mdf_schedule_record_set(&state->schedule, &state->shared->memory, 0, 0)) {
             return out_of_memory(state);
         }
@@ -486,9 +475,7 @@ static bool run_layers(struct mdf_state *state)
 /* The same once more: the record of the evaluation before, of all layers, stays. */
 static bool repeat_layers(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->schedule.n_nodes; i++) {
+    for (size_t i = 0; i < state->schedule.n_nodes; i++) {
         if (stops_at(state, state->schedule.nodes[i]) || !run_node(state, state->schedule.nodes[i], false)) {
             mdf_schedule_record_cut(&state->schedule, i + 1);
             return false;
@@ -511,12 +498,11 @@ bool mdf_state_can_stop(const struct mdf_state *state)
 static bool run_stop(struct mdf_state *state)
 {
     const struct mdf_program_stop *stop = &state->program->stop;
-    size_t i;
 
     if (!mdf_state_can_stop(state)) {
         return true;
     }
-    for (i = 0; i < stop->n_ports; i++) {
+    for (size_t i = 0; i < stop->n_ports; i++) {
         if (!mdf_state_materialise(state, stop->ports[i].node, stop->ports[i].output)) {
             return out_of_memory(state);
         }
@@ -614,7 +600,6 @@ mdf_status mdf_state_evaluate(struct mdf_state *state, double dt, mdf_error *err
 static bool prepare_solver(struct mdf_state *state, bool is_first)
 {
     const struct mdf_program_solver *solver = &state->program->solver;
-    size_t i;
 
     if (is_first && solver->n_states > 0 && state->program->right_side.n_steps == 0 && !isnan(state->shared->execution.dt)) {
         mdf_error_set(&context_of(state)->error, MDF_USAGE,
@@ -627,7 +612,7 @@ static bool prepare_solver(struct mdf_state *state, bool is_first)
                       mdf_method_names[solver->method], state->shared->execution.dt);
         return false;
     }
-    for (i = 0; i < solver->n_ports; i++) {
+    for (size_t i = 0; i < solver->n_ports; i++) {
         if (!state->ports[solver->ports[i]].has_value && !mdf_state_fill_default(state, solver->ports[i])) {
             return false;
         }

@@ -26,9 +26,8 @@ static bool is_name_alone(const struct mdf_program *program, const struct mdf_pr
 static void list_inputs(const struct mdf_program *program, mdf_error *error)
 {
     const char *before = "; inputs are: ";
-    size_t i;
 
-    for (i = 0; program->n_ports <= 24 && i < program->n_ports; i++) {
+    for (size_t i = 0; program->n_ports <= 24 && i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
 
         if (port->is_required || port->is_open || port->default_value != MDF_NO_OPERAND) {
@@ -44,14 +43,12 @@ static void list_inputs(const struct mdf_program *program, mdf_error *error)
 /* An input port that an edge feeds, and that is no input of the graph. */
 static bool is_fed(const struct mdf_program *program, const char *name)
 {
-    size_t node, i;
-
-    for (node = 0; node < program->n_nodes; node++) {
+    for (size_t node = 0; node < program->n_nodes; node++) {
         const struct mdf_program_parts *ports = &program->nodes[node].parts[MDF_PART_INPUT];
         const char *id = program->nodes[node].id;
         const char *port = strncmp(name, id, strlen(id)) == 0 && name[strlen(id)] == '.' ? name + strlen(id) + 1 : name;
 
-        for (i = 0; i < ports->n; i++) {
+        for (size_t i = 0; i < ports->n; i++) {
             if (strcmp(ports->items[i].id, port) == 0) {
                 return true;
             }
@@ -65,9 +62,8 @@ static bool suggest_port_of_node(const struct mdf_program *program, const char *
 {
     const char *guess = NULL;
     char text[256];
-    size_t i;
 
-    for (i = 0; guess == NULL && i < program->n_ports; i++) {
+    for (size_t i = 0; guess == NULL && i < program->n_ports; i++) {
         const char *node = program->ports[i].node == SIZE_MAX ? "" : program->nodes[program->ports[i].node].id;
         size_t length = strlen(node);
         struct mdf_nearest nearest;
@@ -90,7 +86,6 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
 {
     struct mdf_nearest nearest;
     const char *guess;
-    size_t i;
 
     if (mdf_program_has_parameter(program, name)) {
         return mdf_error_set(error, MDF_NAME,
@@ -104,11 +99,11 @@ mdf_status mdf_port_unknown(const struct mdf_program *program, const char *name,
         return MDF_NAME;
     }
     mdf_nearest_begin(&nearest, name);
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         mdf_nearest_offer(&nearest, program->ports[i].input_name != NULL ? program->ports[i].input_name : program->ports[i].id);
     }
     guess = mdf_nearest_result(&nearest);
-    for (i = 0; guess == NULL && i < program->n_nodes; i++) {
+    for (size_t i = 0; guess == NULL && i < program->n_nodes; i++) {
         for (size_t j = 0; j < program->nodes[i].parts[MDF_PART_PARAMETER].n; j++) {
             mdf_nearest_offer(&nearest, program->nodes[i].parts[MDF_PART_PARAMETER].items[j].id);
         }
@@ -307,12 +302,10 @@ static bool note_inputs(struct mdf_state *state)
 
 bool mdf_state_take_inputs(struct mdf_state *state)
 {
-    size_t i;
-
     if (!note_inputs(state)) {
         return false;
     }
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         const struct mdf_program_port *port = &state->program->ports[i];
         struct mdf_state_port *filled = &state->ports[i];
 
@@ -348,9 +341,7 @@ bool mdf_state_take_inputs(struct mdf_state *state)
  * given, is there in each run of the inner node. */
 bool mdf_state_take_from_node(struct mdf_state *state, const struct mdf_state *outer)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         const struct mdf_program_port *port = &state->program->ports[i];
         const struct mdf_state_port *source = port->outer_port != SIZE_MAX ? &outer->ports[port->outer_port] : NULL;
         bool is_there = source != NULL && (source->was_given || source->was_fed);

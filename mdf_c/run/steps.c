@@ -8,18 +8,14 @@
 /* Inputs that were set before the first step are given again in each. */
 static void keep_inputs(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         state->ports[i].repeats = state->ports[i].has_input;
     }
 }
 
 static void give_inputs(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         state->ports[i].has_input = state->ports[i].repeats;
     }
 }
@@ -29,9 +25,8 @@ static mdf_status find_ports(struct mdf_state *state, const struct mdf_steps *st
                              mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < steps->n_inputs && status == MDF_OK; i++) {
+    for (size_t i = 0; i < steps->n_inputs && status == MDF_OK; i++) {
         ports[i] = mdf_program_ports_named(state->program, steps->inputs[i].name);
         if (ports[i] == NULL) {
             status = mdf_port_unknown(state->program, steps->inputs[i].name, error);
@@ -45,9 +40,8 @@ static mdf_status give_series(struct mdf_state *state, const struct mdf_steps *s
                               uint64_t step, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < steps->n_inputs && status == MDF_OK; i++) {
+    for (size_t i = 0; i < steps->n_inputs && status == MDF_OK; i++) {
         const mdf_tensor *tensor = &steps->inputs[i].value;
         struct mdf_value view = {0};
 
@@ -78,14 +72,12 @@ static bool has_form(const struct mdf_value *value, const mdf_record *record)
 /* False: a value has another form than its record. */
 static bool write_down(const struct mdf_state *state, const mdf_record *records, size_t n_records, uint64_t step)
 {
-    size_t i;
-
-    for (i = 0; i < n_records; i++) {
+    for (size_t i = 0; i < n_records; i++) {
         if (!has_form(recorded_value(state, &records[i]), &records[i])) {
             return false;
         }
     }
-    for (i = 0; i < n_records; i++) {
+    for (size_t i = 0; i < n_records; i++) {
         const struct mdf_value *value = recorded_value(state, &records[i]);
 
         if (records[i].size_bytes > 0) {

@@ -71,10 +71,10 @@ static const char *is_close(struct mdf_source_program *program)
 /* The element of a value that the indices lead to; false: there is none. */
 static bool find_element(const struct mdf_value *value, const int64_t *indices, size_t n, size_t *element)
 {
-    size_t axis, step = value->length;
+    size_t step = value->length;
 
     *element = 0;
-    for (axis = 0; axis < n && axis < value->rank; axis++) {
+    for (size_t axis = 0; axis < n && axis < value->rank; axis++) {
         int64_t size = mdf_value_shape(value)[axis], index = indices[axis] < 0 ? indices[axis] + size : indices[axis];
 
         if (index < 0 || index >= size) {
@@ -252,9 +252,8 @@ static union mdf_term term_runs(void *context, enum mdf_count_scope scope, const
 {
     struct mdf_source_writer *writer = writer_in(context);
     const char *text = n == 0 ? "UINT64_C(0)" : "";
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         text = mdf_source_text(writer, "%s%ss->counts[%d][%u]", text, i > 0 ? " + " : "", (int)scope, (unsigned)nodes[i]);
     }
     return term(n > 1 ? mdf_source_text(writer, "(%s)", text) : text);

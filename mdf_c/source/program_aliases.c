@@ -73,15 +73,15 @@ static void note_stretch(const struct mdf_source_program *program, const struct 
                          struct life *lives)
 {
     const struct mdf_lowered *lowered = stretch->lowered;
-    size_t i, slot;
+    size_t slot;
 
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         slot = number_of(program, lowered->outputs[i].slot);
         if (slot != SIZE_MAX) {
             note_written(&lives[slot], place, passed_on(program, lowered, &lowered->outputs[i]));
         }
     }
-    for (i = 0; i < lowered->n_inputs; i++) {
+    for (size_t i = 0; i < lowered->n_inputs; i++) {
         slot = number_of(program, lowered->values[lowered->inputs[i]].source);
         if (slot != SIZE_MAX && (place == NOWHERE || place < lives[slot].read)) {
             lives[slot].read = place == NOWHERE ? 0 : place;
@@ -100,18 +100,17 @@ static void follow_slots(const struct mdf_source_program *program, struct life *
 {
     const struct mdf_program *own = program->graph->program;
     const struct mdf_source_stretch *stretch;
-    size_t i;
 
-    for (i = 0; i < own->code->n_slots; i++) {
+    for (size_t i = 0; i < own->code->n_slots; i++) {
         lives[i] = (struct life){.written = NOWHERE, .read = NOWHERE};
     }
     for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
         note_stretch(program, stretch, places[stretch->ranges[stretch->n_ranges - 1].first], lives);
     }
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         note_given(own->ports[i].slot, lives);
     }
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         note_given(own->parameters[i].slot, lives);
     }
 }
@@ -133,7 +132,7 @@ bool mdf_source_find_aliases(struct mdf_source_program *program)
 {
     struct mdf_source_graph *graph = program->graph;
     struct mdf_arena *arena = &program->writer.arena;
-    size_t n = graph->program->code->n_slots, i;
+    size_t n = graph->program->code->n_slots;
     bool is_simple =
         program->n_graphs == 1 && program->n_lanes == 0 && !program->has_derivatives && graph->program->schedule == NULL;
     struct life *lives = mdf_arena_array(arena, n + 1, sizeof *lives);
@@ -146,7 +145,7 @@ bool mdf_source_find_aliases(struct mdf_source_program *program)
     if (is_simple) {
         follow_slots(program, lives, places);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         graph->aliases[i] = is_simple ? find_alias(program, lives, &lives[i]) : SIZE_MAX;
     }
     return true;

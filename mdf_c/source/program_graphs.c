@@ -46,15 +46,13 @@ static struct mdf_state *state_at(const struct mdf_state *state, size_t instruct
 
 bool mdf_source_find_graphs(struct mdf_source_program *program, struct mdf_state *state)
 {
-    size_t own, i;
-
     if (!add_graph(program, state, 0)) {
         return false;
     }
-    for (own = 0; own < program->n_graphs; own++) {
+    for (size_t own = 0; own < program->n_graphs; own++) {
         struct mdf_state *around = program->graphs[own].state;
 
-        for (i = 0; i < around->program->code->n_instructions; i++) {
+        for (size_t i = 0; i < around->program->code->n_instructions; i++) {
             struct mdf_state *within = state_at(around, i);
 
             if (within != NULL && !add_graph(program, within, own)) {
@@ -68,9 +66,7 @@ bool mdf_source_find_graphs(struct mdf_source_program *program, struct mdf_state
 
 struct mdf_source_graph *mdf_source_graph_of(const struct mdf_source_program *program, const struct mdf_value *value)
 {
-    size_t i;
-
-    for (i = 0; i < program->n_graphs; i++) {
+    for (size_t i = 0; i < program->n_graphs; i++) {
         struct mdf_source_graph *graph = &program->graphs[i];
 
         if (value >= graph->values && value < graph->values + graph->program->code->n_slots) {
@@ -84,9 +80,8 @@ struct mdf_source_graph *mdf_source_graph_of(const struct mdf_source_program *pr
 static struct mdf_source_graph *graph_at(struct mdf_source_program *program, size_t instruction)
 {
     const struct mdf_state *state = state_at(program->graph->state, instruction);
-    size_t i;
 
-    for (i = 0; state != NULL && i < program->n_graphs; i++) {
+    for (size_t i = 0; state != NULL && i < program->n_graphs; i++) {
         if (program->graphs[i].state == state) {
             return &program->graphs[i];
         }
@@ -101,9 +96,8 @@ static struct mdf_range find_run(const struct mdf_program *program, const struct
 {
     const struct mdf_instruction *instructions = program->code->instructions;
     struct mdf_range range = {node->end, node->end};
-    size_t i;
 
-    for (i = node->main; node->has_graph && i < node->end && range.first == node->end; i++) {
+    for (size_t i = node->main; node->has_graph && i < node->end && range.first == node->end; i++) {
         if (instructions[i].opcode == MDF_OPCODE_GRAPH) {
             range.first = i;
             for (range.end = i + 1; range.end < node->end && instructions[range.end].opcode == MDF_OPCODE_YIELD; range.end++) {
@@ -130,10 +124,8 @@ struct mdf_lowering_range mdf_source_range_behind(const struct mdf_program *prog
 /* The inner node whose output port is `operand` of its graph; SIZE_MAX: none is, or it holds something from the start. */
 static size_t find_maker(const struct mdf_source_graph *graph, mdf_operand operand)
 {
-    size_t i, j;
-
-    for (i = 0; i < graph->program->n_nodes; i++) {
-        for (j = 0; j < graph->program->nodes[i].n_outputs; j++) {
+    for (size_t i = 0; i < graph->program->n_nodes; i++) {
+        for (size_t j = 0; j < graph->program->nodes[i].n_outputs; j++) {
             if (graph->program->nodes[i].outputs[j].operand == operand &&
                 graph->program->nodes[i].outputs[j].initial == MDF_NO_OPERAND) {
                 return i;
@@ -178,9 +170,8 @@ bool mdf_source_write_nested_run(struct mdf_source_program *program, const struc
     struct mdf_source_graph *within = range.first < range.end ? graph_at(program, range.first) : NULL;
     struct mdf_source_writer *writer = &program->writer;
     static const char *const functions[] = {"take_from_node", "run_graph"};
-    size_t i;
 
-    for (i = 0; within != NULL && i < 2; i++) {
+    for (size_t i = 0; within != NULL && i < 2; i++) {
         mdf_source_open(writer, "%s", "");
         mdf_source_line(writer, "const char *message = %s%s(s);", within->prefix, functions[i]);
         mdf_source_blank(writer);
@@ -189,7 +180,7 @@ bool mdf_source_write_nested_run(struct mdf_source_program *program, const struc
         mdf_source_close(writer);
         mdf_source_close(writer);
     }
-    for (i = range.first + 1; within != NULL && i < range.end; i++) {
+    for (size_t i = range.first + 1; within != NULL && i < range.end; i++) {
         if (!write_yield(program, within, &program->graph->program->code->instructions[i])) {
             return false;
         }
@@ -229,10 +220,8 @@ static bool write_taking(struct mdf_source_program *program, size_t index)
 
 static bool write_take_from_node(struct mdf_source_program *program)
 {
-    size_t i;
-
     mdf_source_begin_function(program, "take_from_node");
-    for (i = 0; i < program->graph->program->n_ports; i++) {
+    for (size_t i = 0; i < program->graph->program->n_ports; i++) {
         if (program->graph->program->ports[i].outer_port != SIZE_MAX && !write_taking(program, i)) {
             return false;
         }
@@ -252,9 +241,7 @@ static const char *const own_names[] = {
 
 static bool is_own_name(const char *word, size_t length)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof own_names / sizeof *own_names; i++) {
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
         if (strlen(own_names[i]) == length && memcmp(own_names[i], word, length) == 0) {
             return true;
         }
@@ -265,16 +252,15 @@ static bool is_own_name(const char *word, size_t length)
 void mdf_source_take_graph_names(struct mdf_source_program *program)
 {
     struct mdf_source_writer *writer = &program->writer;
-    size_t own, i;
 
-    for (own = 0; own < program->n_graphs; own++) {
+    for (size_t own = 0; own < program->n_graphs; own++) {
         const struct mdf_source_graph *graph = &program->graphs[own];
 
-        for (i = 0; i < sizeof own_names / sizeof *own_names; i++) {
+        for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
             mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "%s%s", graph->prefix, own_names[i]));
             mdf_source_take_name(writer, &program->members, mdf_source_text(writer, "%s%s", graph->prefix, own_names[i]));
         }
-        for (i = 0; i < graph->program->n_layers; i++) {
+        for (size_t i = 0; i < graph->program->n_layers; i++) {
             mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "%srun_layer_%zu", graph->prefix, i));
         }
         mdf_source_take_name(writer, &program->members, mdf_source_text(writer, "was_given_%zu", own));
@@ -380,9 +366,8 @@ static bool write_graph(struct mdf_source_program *program)
 bool mdf_source_write_graphs(struct mdf_source_program *program)
 {
     bool done = true;
-    size_t i;
 
-    for (i = program->n_graphs; done && i-- > 0;) {
+    for (size_t i = program->n_graphs; done && i-- > 0;) {
         program->graph = &program->graphs[i];
         done = write_graph(program);
     }

@@ -50,10 +50,10 @@ static const struct mdf_value *output_value(struct mdf_source_program *program, 
 static void append_enums(struct mdf_source_program *program, struct mdf_text *text)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
     mdf_text_printf(text, "/* Inputs: for %s_set_input. */\nenum {\n", program->name);
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         const struct mdf_program_port *port = &own->ports[i];
 
         mdf_text_printf(
@@ -64,8 +64,8 @@ static void append_enums(struct mdf_source_program *program, struct mdf_text *te
     }
     mdf_text_printf(text, "    %s_n_inputs = %zu\n};\n\n/* Outputs: for %s_output. */\nenum {\n", program->name, own->n_ports,
                     program->name);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++) {
             mdf_text_printf(text, "    %s = %zu, /* port '%s' of node '%s': %s */\n",
                             mdf_source_enum_name(program, "output", own->nodes[i].id, own->nodes[i].outputs[j].id), n++,
                             mdf_source_comment(&program->writer, own->nodes[i].outputs[j].id),
@@ -204,7 +204,6 @@ static bool write_before_solver(struct mdf_source_program *program)
 {
     const struct mdf_program_solver *solver = &program->graph->program->solver;
     struct mdf_source_writer *writer = &program->writer;
-    size_t i;
 
     if (solver->n_states > 0) {
         mdf_source_bail_out_if(
@@ -214,7 +213,7 @@ static bool write_before_solver(struct mdf_source_program *program)
     if (solver->takes_own_steps) {
         mdf_source_bail_out_if(writer, "s->dt < 0", "the solver goes forward in time only");
     }
-    for (i = 0; i < solver->n_ports; i++) {
+    for (size_t i = 0; i < solver->n_ports; i++) {
         if (!mdf_source_write_default(program, solver->ports[i])) {
             return false;
         }
@@ -239,10 +238,9 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_source_writer *writer = &program->writer;
-    size_t i;
 
     mdf_source_begin_function(program, "take_inputs");
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         const struct mdf_program_port *port = &own->ports[i];
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, port->slot);
 
@@ -295,7 +293,6 @@ static bool write_take_inputs(struct mdf_source_program *program, const struct m
 static void append_set_input(struct mdf_source_program *program, const struct mdf_source_slot *const *places)
 {
     struct mdf_text *text = &program->functions;
-    size_t i;
 
     mdf_text_printf(text, "int %s_set_input(struct %s *s, int input, const void *elements)\n{\n", program->name, program->name);
     if (program->graph->program->n_ports == 0) {
@@ -303,7 +300,7 @@ static void append_set_input(struct mdf_source_program *program, const struct md
         return;
     }
     mdf_text_append_string(text, "    (void)elements;\n    switch (input) {\n");
-    for (i = 0; i < program->graph->program->n_ports; i++) {
+    for (size_t i = 0; i < program->graph->program->n_ports; i++) {
         mdf_text_printf(text, "    case %zu:\n", i);
         if (places[i] != NULL && places[i]->length > 0) {
             const char *place = places[i]->is_lent ? copy_of(program, places[i]) : places[i]->name;
@@ -322,12 +319,11 @@ static void append_lend_input(struct mdf_source_program *program, const struct m
 {
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
-    size_t i;
 
     mdf_text_printf(text, "int %s_lend_input(struct %s *s, int input, const void *elements)\n{\n", name, name);
     if (program->copies.length > 0) {
         mdf_text_append_string(text, "    switch (input) {\n");
-        for (i = 0; i < program->graph->program->n_ports; i++) {
+        for (size_t i = 0; i < program->graph->program->n_ports; i++) {
             if (places[i] != NULL && places[i]->is_lent) {
                 mdf_text_printf(text, "    case %zu:\n", i);
             }
@@ -381,10 +377,9 @@ static bool write_initial(struct mdf_source_program *program, mdf_operand initia
 static bool write_initial_outputs(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i, j;
 
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++) {
             const struct mdf_program_output *output = &own->nodes[i].outputs[j];
             bool is_read = program->graph->state->has_run[i] || program->graph != program->graphs; /* by the node around */
             const struct mdf_source_slot *slot = is_read ? mdf_source_find_operand(program, output->operand) : NULL;
@@ -403,15 +398,14 @@ static bool write_begin(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     bool done = true;
-    size_t i;
 
     mdf_source_begin_function(program, "begin");
-    for (i = 0; done && i < program->n_graphs; i++) {
+    for (size_t i = 0; done && i < program->n_graphs; i++) {
         program->graph = &program->graphs[i];
         done = write_initial_outputs(program);
     }
     program->graph = program->graphs;
-    for (i = 0; done && i < own->n_parameters; i++) {
+    for (size_t i = 0; done && i < own->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &own->parameters[i];
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, parameter->slot);
 
@@ -433,10 +427,10 @@ static const char **write_turned(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     const char **made = mdf_arena_array(&program->writer.arena, mdf_program_count_outputs(own) + 1, sizeof *made);
-    size_t n = 0, i, j;
+    size_t n = 0;
 
-    for (i = 0; made != NULL && i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; made != NULL && i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             mdf_operand operand = own->nodes[i].outputs[j].operand;
 
             made[n] = operand != MDF_NO_OPERAND && MDF_OPERAND_KIND(operand) == MDF_OPERAND_SLOT
@@ -452,15 +446,15 @@ static bool append_output(struct mdf_source_program *program)
     const struct mdf_program *own = program->graph->program;
     const char **made = write_turned(program);
     struct mdf_text *text = &program->functions;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
     if (made == NULL) {
         return mdf_source_out_of_memory(&program->writer);
     }
     mdf_text_printf(text, "const void *%s_output(const struct %s *s, int output)\n{\n    (void)s;\n    switch (output) {\n",
                     program->name, program->name);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             const struct mdf_source_slot *slot =
                 program->graph->state->has_run[i] ? mdf_source_find_operand(program, own->nodes[i].outputs[j].operand) : NULL;
 
@@ -595,7 +589,6 @@ static void append_port(struct mdf_source_program *program, struct mdf_text *tex
                         const struct mdf_value *there, const struct mdf_source_slot *slot)
 {
     struct mdf_value form, *value = &form;
-    uint32_t axis;
 
     mdf_text_printf(text, "    {%s, %s, ", node != NULL ? mdf_source_quote(&program->writer, node) : "NULL",
                     mdf_source_quote(&program->writer, port));
@@ -605,7 +598,7 @@ static void append_port(struct mdf_source_program *program, struct mdf_text *tex
     }
     mdf_text_printf(text, "%d, %d, %u, ", (int)value->dtype, there->kind == MDF_KIND_LIST, value->rank);
     mdf_text_append_string(text, value->rank == 0 ? "NULL" : "(const int64_t[]){");
-    for (axis = 0; axis < value->rank; axis++) {
+    for (uint32_t axis = 0; axis < value->rank; axis++) {
         mdf_text_printf(text, "%s%lld", axis > 0 ? ", " : "", (long long)mdf_value_shape(value)[axis]);
     }
     mdf_text_printf(text, "%s, %zu},\n", value->rank == 0 ? "" : "}", value->length);
@@ -615,19 +608,19 @@ static void append_table(struct mdf_source_program *program, struct mdf_text *te
 {
     const struct mdf_program *own = program->graph->program;
     const char *name = program->name;
-    size_t i, j, n_outputs = 0;
+    size_t n_outputs = 0;
 
     mdf_text_append_string(text, table_types);
     mdf_text_append_string(text, "static const struct mdf_compiled_port table_of_inputs[] = {\n");
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         append_port(program, text, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id, own->ports[i].id,
                     mdf_frame_value(program->graph->state->frame, own->ports[i].slot),
                     mdf_source_find_operand(program, own->ports[i].slot));
     }
     mdf_text_append_string(
         text, "    {NULL, NULL, 0, 0, 0, NULL, 0}};\n\nstatic const struct mdf_compiled_port table_of_outputs[] = {\n");
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n_outputs++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n_outputs++) {
             append_port(program, text, own->nodes[i].id, own->nodes[i].outputs[j].id, output_value(program, i, j),
                         mdf_source_find_operand(program, own->nodes[i].outputs[j].operand));
         }
@@ -716,9 +709,8 @@ static unsigned pair_number(const struct mdf_source_program *program)
     const struct mdf_text *const parts[] = {&program->arrays, &program->fields,    &program->copies,
                                             &program->unions, &program->functions, &program->writer.constants};
     struct mdf_hash hash = mdf_hash_begin();
-    size_t i;
 
-    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         mdf_hash_add(&hash, parts[i]->bytes, parts[i]->length);
     }
     return (unsigned)(hash.a >> 33);

@@ -48,10 +48,10 @@ static size_t count_repeats(const struct mdf_known_order *order, size_t first, s
 /* The length of what is best repeated from `first` on: that of which most sets need not be written. */
 static size_t find_block(const struct mdf_known_order *order, size_t first, size_t end, size_t *n_repeats)
 {
-    size_t best = 1, length;
+    size_t best = 1;
 
     *n_repeats = count_repeats(order, first, 1, end);
-    for (length = 2; first + 2 * length <= end; length++) {
+    for (size_t length = 2; first + 2 * length <= end; length++) {
         size_t n = count_repeats(order, first, length, end);
 
         if ((n - 1) * length > (*n_repeats - 1) * best) {

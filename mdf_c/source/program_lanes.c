@@ -155,12 +155,11 @@ static void append_flags(struct mdf_source_program *program, bool is_back)
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
-    size_t i;
 
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         mdf_text_printf(text, is_back ? "        has_run[%zu] = one.has_run[%zu];\n" : "        one.has_run[%zu] = is_later || s->has_run[%zu];\n", i, i);
     }
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         mdf_text_printf(text,
                         is_back ? "        has_value[%zu] = one.has_value[%zu];\n        is_given[%zu] = one.is_given[%zu];\n"
                                 : "        one.has_value[%zu] = s->has_value[%zu];\n        one.is_given[%zu] = s->is_given[%zu];\n",
@@ -185,7 +184,6 @@ static void append_step(struct mdf_source_program *program)
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
-    size_t i;
 
     mdf_text_printf(text,
                     "%s void go_lanes(struct %s_lanes *s, double dt, bool is_later)\n{\n"
@@ -207,7 +205,7 @@ static void append_step(struct mdf_source_program *program)
                                  "    memcpy(s->is_given, is_given, sizeof is_given);\n"
                                  "    s->message = message;\n    s->failed_lane = failed;\n}\n\n");
     mdf_text_printf(text, "int %s_lanes_step(struct %s_lanes *s, double dt)\n{\n    if (!isnan(dt)", name, name);
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         mdf_text_printf(text, " && s->has_run[%zu]", i);
     }
     mdf_text_append_string(text, ") {\n        go_lanes(s, dt, true);\n    } else {\n        go_lanes(s, dt, false);\n    }\n"
@@ -244,7 +242,7 @@ static void append_init(struct mdf_source_program *program)
 static void append_set_input(struct mdf_source_program *program, const struct mdf_source_slot *const *places)
 {
     struct mdf_text *text = &program->functions;
-    size_t n = program->graph->program->n_ports, i;
+    size_t n = program->graph->program->n_ports;
 
     mdf_text_printf(text, "int %s_lanes_set_input(struct %s_lanes *s, int input, const void *elements)\n{\n", program->name,
                     program->name);
@@ -253,7 +251,7 @@ static void append_set_input(struct mdf_source_program *program, const struct md
         return;
     }
     mdf_text_append_string(text, "    (void)elements;\n    switch (input) {\n");
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_text_printf(text, "    case %zu:\n", i);
         if (places[i] != NULL && places[i]->length > 0) {
             mdf_text_printf(text, "        memcpy(%s, elements, sizeof %s);\n", places[i]->name, places[i]->name);
@@ -286,12 +284,12 @@ static void append_output(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
     mdf_text_printf(text, "const void *%s_lanes_output(const struct %s_lanes *s, int output)\n{\n    (void)s;\n    switch (output) {\n",
                     program->name, program->name);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             const struct mdf_program_output *output = &own->nodes[i].outputs[j];
             const struct mdf_source_slot *slot =
                 program->graph->state->has_run[i] ? mdf_source_find_operand(program, output->operand) : NULL;
@@ -317,11 +315,10 @@ static void append_parameter(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
-    size_t i;
 
     mdf_text_printf(text, "void *%s_lanes_parameter(struct %s_lanes *s, int parameter)\n{\n    switch (parameter) {\n", program->name,
                     program->name);
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, own->parameters[i].slot);
 
         if (slot != NULL) {

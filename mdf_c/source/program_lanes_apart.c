@@ -45,15 +45,15 @@ void mdf_source_append_apart_struct(struct mdf_source_program *program, struct m
 {
     const struct mdf_program *own = program->graph->program;
     const char *name = program->name;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
     mdf_text_printf(text,
                     "\n/* %zu instances side by side, which go in step: inputs, outputs and parameters have an element for each of them "
                     "(lane), the\n * lanes innermost. Other nodes may run in each, so that each has a state of its own. Give it to "
                     "%s_lanes_init first. */\nenum { %s_n_lanes = %zu };\nstruct %s_lanes {\n    struct %s one[%zu];\n",
                     program->n_lanes, name, name, program->n_lanes, name, name, program->n_lanes);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             struct mdf_value form;
 
             if (output_form(program, i, j, &form)) {
@@ -61,7 +61,7 @@ void mdf_source_append_apart_struct(struct mdf_source_program *program, struct m
             }
         }
     }
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         const struct mdf_value *value = parameter_of(program, i);
 
         if (value != NULL) {
@@ -91,12 +91,12 @@ static void append_take_outputs(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
     mdf_text_printf(text, "static inline void bring_outputs(struct %s_lanes *s, size_t lane)\n{\n    const void *own;\n\n    (void)own;\n    (void)s;\n    (void)lane;\n",
                     program->name);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             struct mdf_value form;
 
             if (output_form(program, i, j, &form)) {
@@ -148,12 +148,11 @@ static void append_set_input(struct mdf_source_program *program)
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
-    size_t i;
 
     mdf_text_printf(text, "int %s_lanes_set_input(struct %s_lanes *s, int input, const void *elements)\n{\n    (void)elements;\n"
                           "    for (size_t lane = 0; lane < %zu; lane++) {\n        switch (input) {\n",
                     name, name, program->n_lanes);
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         const struct mdf_value *value = slot_of(program, own->ports[i].slot);
 
         if (value != NULL) {
@@ -192,7 +191,7 @@ static void append_output(struct mdf_source_program *program)
     struct mdf_text *text = &program->functions;
     const char *name = program->name;
     struct mdf_value form;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
     mdf_text_printf(text,
                     "bool %s_lanes_has_output(const struct %s_lanes *s, int output, size_t lane)\n{\n"
@@ -201,8 +200,8 @@ static void append_output(struct mdf_source_program *program)
                     "    for (size_t lane = 0; lane < %zu; lane++) {\n        has = has || %s_lanes_has_output(s, output, lane);\n    }\n"
                     "    if (!has) {\n        return NULL;\n    }\n    switch (output) {\n",
                     name, name, name, name, name, program->n_lanes, name);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++, n++) {
             if (output_form(program, i, j, &form)) {
                 mdf_text_printf(text, "    case %zu:\n        return s->output_%zu;\n", n, n);
             }
@@ -214,11 +213,10 @@ static void append_output(struct mdf_source_program *program)
 static void append_parameter(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
-    size_t i;
 
     mdf_text_printf(text, "void *%s_lanes_parameter(struct %s_lanes *s, int parameter)\n{\n    (void)s;\n    switch (parameter) {\n",
                     program->name, program->name);
-    for (i = 0; i < program->graph->program->n_parameters; i++) {
+    for (size_t i = 0; i < program->graph->program->n_parameters; i++) {
         if (parameter_of(program, i) != NULL) {
             mdf_text_printf(text, "    case %zu:\n        return s->parameter_%zu;\n", i, i);
         }

@@ -366,9 +366,8 @@ static void write_fed(struct mdf_source_program *program, const struct mdf_progr
 static bool write_links(struct mdf_source_program *program, const struct mdf_program_node *node)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
-    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; i < node->first_port + node->n_ports; i++) {
         const struct mdf_source_slot *source;
 
         if (program->graph == program->graphs || own->ports[i].outer_port == SIZE_MAX) {
@@ -401,13 +400,12 @@ static void write_held(struct mdf_source_program *program, size_t port)
 static bool write_ports(struct mdf_source_program *program, const struct mdf_program_node *node)
 {
     struct mdf_source_writer *writer = &program->writer;
-    size_t i;
 
     write_given(program, node);
     if (!write_links(program, node)) {
         return false;
     }
-    for (i = 0; i < node->n_edges; i++) {
+    for (size_t i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->graph->program->edges[node->edges[i]];
         const struct mdf_source_slot *value;
 
@@ -435,7 +433,7 @@ static bool write_ports(struct mdf_source_program *program, const struct mdf_pro
         }
         mdf_source_close(writer);
     }
-    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; i < node->first_port + node->n_ports; i++) {
         if (!mdf_source_write_default(program, i)) {
             return false;
         }
@@ -492,10 +490,9 @@ static bool write_variants(struct mdf_source_program *program, size_t index, con
     const struct mdf_program_node *node = &program->graph->program->nodes[index];
     struct mdf_source_writer *writer = &program->writer;
     bool differs = node->initial < node->main, depends = mdf_source_depends_on_dt(program->graph->program, node);
-    size_t later, dt;
 
-    for (later = 0; later < 2; later++) {
-        for (dt = 0; dt < 2; dt++) {
+    for (size_t later = 0; later < 2; later++) {
+        for (size_t dt = 0; dt < 2; dt++) {
             if (later == 1 && !differs) {
                 names[later][dt] = names[0][dt];
                 continue;
@@ -599,9 +596,9 @@ static bool write_repeats(struct mdf_source_program *program, size_t index, cons
 /* Whether the nodes of its set take what edges bring before one of them runs. */
 static bool takes_first(const struct mdf_program *program, size_t node)
 {
-    size_t i, j;
+    size_t j;
 
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         for (j = 0; j < program->layers[i].n_nodes && program->layers[i].nodes[j] != node; j++) {
         }
         if (j < program->layers[i].n_nodes) {
@@ -677,9 +674,7 @@ static bool write_node(struct mdf_source_program *program, size_t index)
 
 bool mdf_source_write_nodes(struct mdf_source_program *program)
 {
-    size_t i;
-
-    for (i = 0; i < program->graph->program->n_nodes; i++) {
+    for (size_t i = 0; i < program->graph->program->n_nodes; i++) {
         if (!write_node(program, i)) {
             return false;
         }

@@ -72,9 +72,8 @@ void mdf_source_make_truth(struct mdf_source_program *program, size_t slot)
 const struct mdf_source_slot *mdf_source_find_truth(const struct mdf_source_program *program, const struct mdf_value *value)
 {
     const struct mdf_source_graph *graph = program->graph;
-    size_t i;
 
-    for (i = 0; i < graph->program->code->n_slots; i++) {
+    for (size_t i = 0; i < graph->program->code->n_slots; i++) {
         if (&graph->optionals[i].of.truth == value) {
             return &graph->optionals[i].truth;
         }

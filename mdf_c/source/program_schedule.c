@@ -12,19 +12,18 @@
 static bool write_layers(struct mdf_source_program *program)
 {
     struct mdf_source_writer *writer = &program->writer;
-    size_t i, j;
 
     mdf_source_begin_function(program, "run_graph");
     mdf_source_line(writer, "const char *message;");
     mdf_source_blank(writer);
-    for (i = 0; i < program->graph->program->n_layers; i++) {
+    for (size_t i = 0; i < program->graph->program->n_layers; i++) {
         mdf_source_line(writer, "observe(s, SIZE_MAX, 0, 0);");
-        for (j = 0; j < program->graph->program->layers[i].n_nodes; j++) {
+        for (size_t j = 0; j < program->graph->program->layers[i].n_nodes; j++) {
             if (program->graph->take_functions[program->graph->program->layers[i].nodes[j]] != NULL) {
                 mdf_source_checked_call(program, program->graph->take_functions[program->graph->program->layers[i].nodes[j]]);
             }
         }
-        for (j = 0; j < program->graph->program->layers[i].n_nodes; j++) {
+        for (size_t j = 0; j < program->graph->program->layers[i].n_nodes; j++) {
             size_t node = program->graph->program->layers[i].nodes[j];
 
             mdf_source_line(writer, "observe(s, %zu, 0, 0);", node);
@@ -66,16 +65,15 @@ static struct looked_at find_looked_at(const struct mdf_program *program)
 {
     const struct mdf_schedule *schedule = program->schedule;
     struct looked_at found = {.clocks = {[MDF_CLOCK_PASSES_IN_UPDATE] = true}};
-    uint32_t i;
 
-    for (i = 0; i < schedule->n_conditions; i = schedule->conditions[i].end) {
+    for (uint32_t i = 0; i < schedule->n_conditions; i = schedule->conditions[i].end) {
         mdf_conditions_read(schedule, i, note_looked_at, &found);
     }
-    for (i = 0; i < MDF_CLOCK_COUNT && schedule->steady.known; i++) {
+    for (uint32_t i = 0; i < MDF_CLOCK_COUNT && schedule->steady.known; i++) {
         found.clocks[i] = found.clocks[i] || schedule->steady.clocks[i] >= 0;
     }
     found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || schedule->n_usables > 0;
-    for (i = 0; i < program->n_nodes; i++) { /* which run in an evaluation is a node's first */
+    for (uint32_t i = 0; i < program->n_nodes; i++) { /* which run in an evaluation is a node's first */
         found.counts[MDF_SCOPE_UPDATE] = found.counts[MDF_SCOPE_UPDATE] || program->nodes[i].reset < program->nodes[i].initial;
     }
     return found;
@@ -103,11 +101,10 @@ static void append_helpers(struct mdf_source_program *program)
 {
     struct looked_at looked_at = find_looked_at(program->graph->program);
     struct mdf_text *functions = &program->functions;
-    int scope;
 
     mdf_text_printf(functions, "/* A node is put into the set. */\n%s void count_run(struct %s *s, size_t node)\n{\n",
                     mdf_source_linkage(program), program->name);
-    for (scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
+    for (int scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
         if (looked_at.have_run[scope]) {
             mdf_text_printf(functions, "    s->n_have_run[%d] += s->counts[%d][node] == 0;\n", scope, scope);
         }
@@ -143,8 +140,6 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
     const struct mdf_schedule *schedule = program->graph->program->schedule;
     struct mdf_source_writer *writer = &program->writer;
     bool mutual = mdf_whole_is_mutual(schedule, own), complains = find_looked_at(program->graph->program).complains;
-    size_t i;
-    uint32_t k;
 
     mdf_source_begin_function(program, name);
     mdf_source_line(writer, mutual ? "size_t n_in_set = 0, n_before;" : "size_t n_in_set = 0;");
@@ -154,7 +149,7 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
         writer->depth++;
         mdf_source_line(writer, "n_before = n_in_set;");
     }
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         size_t node = own->nodes[i];
         const struct mdf_schedule_node *conditions = &schedule->nodes[node];
         const char *text = mdf_source_condition(program, conditions->condition);
@@ -166,7 +161,7 @@ static bool write_make_set(struct mdf_source_program *program, size_t layer, con
                         unless_it_complains(program));
         mdf_source_line(writer, "count_run(s, %zu); /* %s */", node,
                         mdf_source_comment(writer, program->graph->program->nodes[node].id));
-        for (k = conditions->first_usable; k < conditions->first_usable + conditions->n_usables; k++) {
+        for (uint32_t k = conditions->first_usable; k < conditions->first_usable + conditions->n_usables; k++) {
             mdf_source_line(writer, "s->marks[%u] = s->counts[%d][%u]%s;", (unsigned)k, (int)MDF_SCOPE_UPDATE,
                             (unsigned)schedule->usables[k].dependency, schedule->usables[k].own ? " - 1" : "");
         }
@@ -191,17 +186,16 @@ static void write_run_set(struct mdf_source_program *program, size_t layer)
 {
     const struct mdf_program_layer *own = &program->graph->program->layers[layer];
     struct mdf_source_writer *writer = &program->writer;
-    size_t i;
 
     mdf_source_line(writer, "open_set(s);");
-    for (i = 0; i < own->n_nodes; i++) { /* all take before one of them runs, where it matters */
+    for (size_t i = 0; i < own->n_nodes; i++) { /* all take before one of them runs, where it matters */
         if (program->graph->take_functions[own->nodes[i]] != NULL) {
             mdf_source_open(writer, "if (s->in_set[%zu])", own->nodes[i]);
             mdf_source_checked_call(program, program->graph->take_functions[own->nodes[i]]);
             mdf_source_close(writer);
         }
     }
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         size_t node = own->nodes[i];
 
         mdf_source_open(writer, "if (s->in_set[%zu])", node);
@@ -273,12 +267,10 @@ static const char *counts_of(struct mdf_source_program *program, int scope)
 /* Elements of a member become 0, one by one where there are few. */
 static void append_zeros(struct mdf_text *functions, const char *member, size_t n)
 {
-    size_t i;
-
     if (n > MDF_SOURCE_FEW_NODES) {
         mdf_text_printf(functions, "    memset(s->%s, 0, sizeof s->%s);\n", member, member);
     }
-    for (i = 0; n <= MDF_SOURCE_FEW_NODES && i < n; i++) {
+    for (size_t i = 0; n <= MDF_SOURCE_FEW_NODES && i < n; i++) {
         mdf_text_printf(functions, "    s->%s[%zu] = 0;\n", member, i);
     }
 }
@@ -288,7 +280,6 @@ static void append_pass(struct mdf_source_program *program)
     const struct mdf_schedule *schedule = program->graph->program->schedule;
     bool complains = find_looked_at(program->graph->program).complains;
     struct mdf_text *functions = &program->functions;
-    size_t i;
 
     mdf_text_printf(functions,
                     "%s const char *run_pass(struct %s *s)\n{\n    size_t n_in_pass = 0, n = 0;\n    const char *message;\n\n",
@@ -297,7 +288,7 @@ static void append_pass(struct mdf_source_program *program)
         append_zeros(functions, counts_of(program, MDF_SCOPE_PASS), program->graph->program->n_nodes);
         mdf_text_printf(functions, "    s->n_have_run[%d] = 0;\n", (int)MDF_SCOPE_PASS);
     }
-    for (i = 0; i < program->graph->program->n_layers; i++) {
+    for (size_t i = 0; i < program->graph->program->n_layers; i++) {
         mdf_text_printf(functions,
                         "    if (is_over(s)%s) {\n        goto end;\n    }\n"
                         "    message = run_layer_%zu(s, &n);\n    if (message != NULL) {\n        return message;\n    }\n    "
@@ -320,7 +311,6 @@ static void append_is_steady(struct mdf_source_program *program)
 {
     const struct mdf_steady_state *steady = &program->graph->program->schedule->steady;
     struct mdf_text *functions = &program->functions;
-    size_t i;
 
     mdf_text_printf(functions, "%s bool is_steady(const struct %s *s)\n{\n    (void)s;\n    return ", mdf_source_linkage(program),
                     program->name);
@@ -328,7 +318,7 @@ static void append_is_steady(struct mdf_source_program *program)
         mdf_text_append_string(functions, "false;\n}\n\n");
         return;
     }
-    for (i = 0; i < MDF_CLOCK_COUNT; i++) {
+    for (size_t i = 0; i < MDF_CLOCK_COUNT; i++) {
         if (steady->clocks[i] < 0) {
             continue;
         }
@@ -402,7 +392,6 @@ static void append_passes(struct mdf_source_program *program, bool is_known)
 static bool write_scheduler(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->graph->program->schedule;
-    size_t i;
 
     append_fields(program);
     append_helpers(program);
@@ -414,7 +403,7 @@ static bool write_scheduler(struct mdf_source_program *program)
     mdf_text_printf(&program->functions,
                     "%s bool is_over(struct %s *s)\n{\n    return ends_update(s) || ends_sequence(s);\n}\n\n",
                     mdf_source_linkage(program), program->name);
-    for (i = 0; i < program->graph->program->n_layers; i++) {
+    for (size_t i = 0; i < program->graph->program->n_layers; i++) {
         if (!write_layer(program, i)) {
             return false;
         }

@@ -78,9 +78,7 @@ static const struct mdf_either *find_either(void *context, const struct mdf_valu
 /* Notes which slots a stretch gives something else than what they hold now, or something that is not known before. */
 static bool note_changes(struct mdf_source_program *program, const struct mdf_lowered *lowered)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
         size_t slot = (size_t)(lowered->outputs[i].slot - program->graph->values);
 
@@ -103,9 +101,8 @@ static bool note_changes(struct mdf_source_program *program, const struct mdf_lo
 static bool note_constants(struct mdf_source_program *program, const struct mdf_lowering_range ranges[], size_t n, bool has_dt)
 {
     const struct mdf_lowered *lowered = mdf_source_find_stretch(program, ranges, n, has_dt);
-    size_t i;
 
-    for (i = 0; lowered != NULL && i < lowered->n_outputs && program->graph->program->schedule == NULL; i++) {
+    for (size_t i = 0; lowered != NULL && i < lowered->n_outputs && program->graph->program->schedule == NULL; i++) {
         if (is_slot(program, lowered->outputs[i].slot)) {
             size_t slot = (size_t)(lowered->outputs[i].slot - program->graph->values);
 
@@ -192,9 +189,8 @@ static bool lower_stretch(struct mdf_source_program *program, const struct mdf_l
 void mdf_source_release_stretches(struct mdf_source_program *program)
 {
     const struct mdf_source_stretch *stretch;
-    size_t i;
 
-    for (i = 0; i < program->n_graphs; i++) {
+    for (size_t i = 0; i < program->n_graphs; i++) {
         for (stretch = program->graphs[i].stretches; stretch != NULL; stretch = stretch->next) {
             mdf_lowered_release(stretch->lowered);
         }
@@ -203,9 +199,7 @@ void mdf_source_release_stretches(struct mdf_source_program *program)
 
 bool mdf_source_depends_on_dt(const struct mdf_program *program, const struct mdf_program_node *node)
 {
-    size_t i;
-
-    for (i = node->first; i < node->end; i++) {
+    for (size_t i = node->first; i < node->end; i++) {
         if (program->code->instructions[i].opcode == MDF_OPCODE_JUMP_WITHOUT_DT) {
             return true;
         }
@@ -222,7 +216,7 @@ static bool for_each_of_node(struct mdf_source_program *program, size_t index, v
     const struct mdf_program_node *node = &program->graph->program->nodes[index];
     const struct mdf_source_together *together = program->graph->together_of[index];
     struct mdf_lowering_range ranges[2] = {{node->reset, node->initial}};
-    size_t n, way;
+    size_t n;
 
     if (together != NULL) {
         return together->last != index || visit(program, together->ranges, together->n, false);
@@ -230,7 +224,7 @@ static bool for_each_of_node(struct mdf_source_program *program, size_t index, v
     if (!visit(program, ranges, 1, false)) {
         return false;
     }
-    for (way = 0; way < 4; way++) {
+    for (size_t way = 0; way < 4; way++) {
         struct mdf_lowering_range behind = mdf_source_range_behind(program->graph->program, node);
 
         n = mdf_source_ranges_before(program->graph->program, node, way % 2 == 0, ranges);
@@ -246,10 +240,10 @@ static bool for_each_of_right_side(struct mdf_source_program *program, visitor *
 {
     const struct mdf_program_right_side *side = &program->graph->program->right_side;
     const struct mdf_range parts[] = {side->evaluate, side->condition, side->differentiate};
-    size_t n = program->has_tangents ? 3 : 2, i;
+    size_t n = program->has_tangents ? 3 : 2;
 
     mdf_source_at(&program->writer, "the right-hand side", NULL);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_lowering_range range = {parts[i].first, parts[i].end};
 
         if (!visit(program, &range, 1, false)) {
@@ -265,9 +259,8 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_lowering_range range;
-    size_t i;
 
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "input port '%s'", own->ports[i].id),
                       &own->ports[i].origin);
         range = (struct mdf_lowering_range){own->ports[i].combine.first, own->ports[i].combine.end};
@@ -275,7 +268,7 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
             return false;
         }
     }
-    for (i = 0; i < own->n_edges; i++) {
+    for (size_t i = 0; i < own->n_edges; i++) {
         mdf_source_at(&program->writer,
                       mdf_source_text(&program->writer, "an edge to input port '%s'", own->ports[own->edges[i].port].id),
                       &own->ports[own->edges[i].port].origin);
@@ -285,7 +278,7 @@ static bool for_each_stretch(struct mdf_source_program *program, visitor *visit,
             return false;
         }
     }
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         mdf_source_at(&program->writer, mdf_source_text(&program->writer, "node '%s'", own->nodes[i].id), &own->nodes[i].origin);
         if (program->graph->state->has_run[i] && !((visit != lower_stretch || mdf_source_bring_together(program, i)) &&
                                                    for_each_of_node(program, i, visit) && for_each_of_node(program, i, settle))) {
@@ -333,9 +326,8 @@ static bool fill_arriving(struct mdf_source_program *program, const struct mdf_p
 static bool fill_all(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         if (own->ports[i].combine.first < own->ports[i].combine.end && !fill_arriving(program, &own->ports[i])) {
             return false;
         }
@@ -348,9 +340,7 @@ static bool fill_all(struct mdf_source_program *program)
 /* The graph that a value is a constant of; NULL: none. */
 static struct mdf_source_graph *graph_of_constant(const struct mdf_source_program *program, const struct mdf_value *value)
 {
-    size_t i;
-
-    for (i = 0; i < program->n_graphs; i++) {
+    for (size_t i = 0; i < program->n_graphs; i++) {
         const struct mdf_code *code = program->graphs[i].program->code;
 
         if (value >= code->constants && value < code->constants + code->n_constants) {
@@ -376,13 +366,12 @@ bool mdf_source_is_hidden(const struct mdf_source_program *program, mdf_operand 
     const struct mdf_program *own = program->graph->program;
     const struct mdf_value *value = operand != MDF_NO_OPERAND ? mdf_frame_value(program->graph->state->frame, operand) : NULL;
     struct mdf_value form;
-    size_t i;
 
     if (value == NULL || value->kind != MDF_KIND_LIST || value->dtype == MDF_DTYPE_NONE || !own->declares_results ||
         mdf_array_form(value, &form)) {
         return false;
     }
-    for (i = 0; i < own->n_results; i++) {
+    for (size_t i = 0; i < own->n_results; i++) {
         if (own->results[i].output != SIZE_MAX &&
             own->nodes[own->results[i].node].outputs[own->results[i].output].operand == operand) {
             return false;
@@ -408,15 +397,14 @@ static void hint_operand(struct mdf_source_program *program, mdf_operand operand
 static void read_around(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
-    for (i = 0; program->graph != program->graphs && i < own->code->n_yields; i++) {
+    for (size_t i = 0; program->graph != program->graphs && i < own->code->n_yields; i++) {
         read_operand(program, own->code->yields[i]);
     }
-    for (i = 0; program->graph != program->graphs && i < own->code->n_captures; i++) {
+    for (size_t i = 0; program->graph != program->graphs && i < own->code->n_captures; i++) {
         read_operand(program, MDF_OPERAND(MDF_OPERAND_CAPTURE, i));
     }
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         if (own->ports[i].outer_port != SIZE_MAX) {
             read_operand(program, own->ports[i].source);
         }
@@ -431,11 +419,10 @@ static void read_state(struct mdf_source_program *program, const struct mdf_prog
                                         [MDF_STATE_HOLDS] = "holds",
                                         [MDF_STATE_TANGENT] = "tangent"};
     const struct mdf_range condition = program->graph->program->right_side.condition;
-    int k;
 
     hint_operand(program, state->y, NULL, "looked_at");
     hint_operand(program, state->direction, NULL, "direction");
-    for (k = 0; k < MDF_STATE_N_RESULTS; k++) {
+    for (int k = 0; k < MDF_STATE_N_RESULTS; k++) {
         bool is_there = k == MDF_STATE_SLOPE || (k == MDF_STATE_TANGENT && program->has_tangents) ||
                         ((k == MDF_STATE_CONDITIONED || k == MDF_STATE_HOLDS) && condition.first < condition.end);
 
@@ -448,9 +435,7 @@ static void read_state(struct mdf_source_program *program, const struct mdf_prog
 
 static void read_tangents(struct mdf_source_program *program, const struct mdf_program_node *node, size_t first)
 {
-    size_t i;
-
-    for (i = 0; i < node->n_outputs; i++) {
+    for (size_t i = 0; i < node->n_outputs; i++) {
         hint_operand(program, program->graph->program->right_side.of_output[first + i], node->id,
                      mdf_source_text(&program->writer, "%s_tangent", node->outputs[i].id));
         read_operand(program, program->graph->program->right_side.of_output[first + i]);
@@ -461,7 +446,7 @@ static void read_tangents(struct mdf_source_program *program, const struct mdf_p
 static void read_from_outside(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i, j;
+    size_t j;
 
     if (program->graph == program->graphs) {
         program->graph->hints[0] = "dt";
@@ -469,11 +454,11 @@ static void read_from_outside(struct mdf_source_program *program)
     if (own->solver.takes_own_steps) {
         read_operand(program, own->solver.behind);
     }
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         hint_operand(program, own->parameters[i].slot, own->parameters[i].node, own->parameters[i].id);
         read_operand(program, own->parameters[i].slot);
     }
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         for (j = 0; j < own->nodes[i].n_outputs; j++) {
             hint_operand(program, own->nodes[i].outputs[j].operand, own->nodes[i].id, own->nodes[i].outputs[j].id);
             if (program->graph->state->has_run[i] && !mdf_source_is_hidden(program, own->nodes[i].outputs[j].operand)) {
@@ -482,30 +467,30 @@ static void read_from_outside(struct mdf_source_program *program)
         }
         read_operand(program, own->nodes[i].finished);
     }
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         hint_operand(program, own->ports[i].slot, own->ports[i].node == SIZE_MAX ? NULL : own->nodes[own->ports[i].node].id,
                      own->ports[i].id);
     }
-    for (i = 0; program->has_derivatives && i < own->n_integrals; i++) {
+    for (size_t i = 0; program->has_derivatives && i < own->n_integrals; i++) {
         read_operand(program, own->integrals[i].slot);
     }
-    for (i = 0; program->has_derivatives && i < own->right_side.n_states; i++) {
+    for (size_t i = 0; program->has_derivatives && i < own->right_side.n_states; i++) {
         read_state(program, &own->right_side.states[i]);
     }
-    for (i = j = 0; program->has_tangents && i < own->n_nodes; j += own->nodes[i++].n_outputs) {
+    for (size_t i = j = 0; program->has_tangents && i < own->n_nodes; j += own->nodes[i++].n_outputs) {
         read_tangents(program, &own->nodes[i], j);
     }
-    for (i = 0; program->has_indicators && i < own->n_events; i++) {
+    for (size_t i = 0; program->has_indicators && i < own->n_events; i++) {
         hint_operand(program, own->events[i].test, own->nodes[own->events[i].node].id,
                      mdf_source_text(&program->writer, "%s_%s", own->events[i].parameter, own->events[i].id));
         read_operand(program, own->events[i].test);
     }
-    for (i = 0; i < own->n_results; i++) {
+    for (size_t i = 0; i < own->n_results; i++) {
         if (own->results[i].output == SIZE_MAX) {
             read_operand(program, own->ports[own->results[i].node].slot);
         }
     }
-    for (i = 0; i < own->n_edges; i++) {
+    for (size_t i = 0; i < own->n_edges; i++) {
         if (program->graph->state->has_run[own->edges[i].sender]) {
             read_operand(program, own->edges[i].source);
             read_operand(program, own->edges[i].value);
@@ -518,9 +503,8 @@ static void read_from_outside(struct mdf_source_program *program)
 static void read_by_conditions(struct mdf_source_program *program)
 {
     const struct mdf_schedule *schedule = program->graph->program->schedule;
-    size_t i;
 
-    for (i = 0; schedule != NULL && i < schedule->n_conditions; i++) {
+    for (size_t i = 0; schedule != NULL && i < schedule->n_conditions; i++) {
         const struct mdf_condition *condition = &schedule->conditions[i];
         uint32_t k, n = condition->kind == MDF_CONDITION_THRESHOLD      ? 1
                         : condition->kind >= MDF_CONDITION_FINISHED_ANY ? condition->n_items
@@ -536,10 +520,9 @@ static void read_by_conditions(struct mdf_source_program *program)
 static void take_hints(struct mdf_source_program *program)
 {
     const struct mdf_source_stretch *stretch;
-    size_t i;
 
     for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        for (i = 0; i < stretch->lowered->n_outputs; i++) {
+        for (size_t i = 0; i < stretch->lowered->n_outputs; i++) {
             const struct mdf_lowered_output *output = &stretch->lowered->outputs[i];
 
             if (is_slot(program, output->slot) && program->graph->hints[output->slot - program->graph->values] == NULL) {
@@ -553,10 +536,9 @@ static void take_hints(struct mdf_source_program *program)
 static void read_by_forms(struct mdf_source_program *program)
 {
     const struct mdf_source_stretch *stretch;
-    size_t i;
 
     for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        for (i = 0; i < stretch->lowered->n_inputs; i++) {
+        for (size_t i = 0; i < stretch->lowered->n_inputs; i++) {
             const struct mdf_value *source = stretch->lowered->values[stretch->lowered->inputs[i]].source;
             struct mdf_source_graph *graph = mdf_source_graph_of(program, source);
 
@@ -580,23 +562,22 @@ static bool is_written_or_shown(const struct mdf_source_program *program, size_t
 {
     const struct mdf_program *own = program->graph->program;
     const struct mdf_source_stretch *stretch;
-    size_t i, j;
 
-    for (i = 0; i < own->n_edges; i++) {
+    for (size_t i = 0; i < own->n_edges; i++) {
         if (is_slot_number(own->ports[own->edges[i].port].slot, index) || is_slot_number(own->edges[i].value, index) ||
             is_slot_number(own->edges[i].source, index)) {
             return true;
         }
     }
-    for (i = 0; i < own->n_nodes; i++) {
-        for (j = 0; j < own->nodes[i].n_outputs; j++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t j = 0; j < own->nodes[i].n_outputs; j++) {
             if (is_slot_number(own->nodes[i].outputs[j].operand, index)) {
                 return true;
             }
         }
     }
     for (stretch = program->graph->stretches; stretch != NULL; stretch = stretch->next) {
-        for (i = 0; i < stretch->lowered->n_outputs; i++) {
+        for (size_t i = 0; i < stretch->lowered->n_outputs; i++) {
             if (stretch->lowered->outputs[i].slot == &program->graph->values[index]) {
                 return true;
             }
@@ -610,13 +591,12 @@ static bool can_be_lent(const struct mdf_source_program *program, size_t index)
 {
     const struct mdf_program *own = program->graph->program;
     const struct mdf_value *value = &program->graph->values[index];
-    size_t i;
 
     if (program->graph != program->graphs || program->n_lanes > 0 || value->length < 2 ||
         value->length * mdf_dtype_size((mdf_dtype)value->dtype) < LEAST_LENT_BYTES) {
         return false;
     }
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         if (is_slot_number(own->ports[i].slot, index)) {
             return own->ports[i].is_required && own->ports[i].reduce == MDF_REDUCE_OVERWRITE &&
                    !is_written_or_shown(program, index);
@@ -629,9 +609,8 @@ static bool can_be_lent(const struct mdf_source_program *program, size_t index)
 static const char *parameter_comment(struct mdf_source_program *program, size_t index)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &own->parameters[i];
         const char *node = parameter->node;
 
@@ -766,9 +745,8 @@ const char *mdf_source_operand_element(struct mdf_source_program *program, const
 static bool for_each_graph(struct mdf_source_program *program, bool (*visit)(struct mdf_source_program *program))
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; done && i < program->n_graphs; i++) {
+    for (size_t i = 0; done && i < program->n_graphs; i++) {
         program->graph = &program->graphs[i];
         done = visit(program);
     }
@@ -802,7 +780,6 @@ static bool make_tables(struct mdf_source_program *program)
 static bool read_all(struct mdf_source_program *program)
 {
     struct mdf_source_graph *graph = program->graph;
-    size_t i;
 
     read_from_outside(program);
     read_by_conditions(program);
@@ -813,7 +790,8 @@ static bool read_all(struct mdf_source_program *program)
     if (!fill_all(program) || !for_each_stretch(program, visit_reads, pass_over)) {
         return false;
     }
-    for (i = 0; i < graph->program->code->n_slots; i++) { /* other stretches get none: one that reads it is refused its slot */
+    for (size_t i = 0; i < graph->program->code->n_slots;
+         i++) { /* other stretches get none: one that reads it is refused its slot */
         if (mdf_source_is_hidden(program, MDF_OPERAND(MDF_OPERAND_SLOT, i))) {
             graph->is_read[i] = MDF_READ_BY_NOBODY;
         }
@@ -873,13 +851,11 @@ static bool find_needed(struct mdf_source_program *program)
 
 static bool make_slots(struct mdf_source_program *program)
 {
-    size_t i;
-
     take_hints(program);
     if (!mdf_source_find_aliases(program)) {
         return false;
     }
-    for (i = 0; i < program->graph->program->code->n_slots; i++) {
+    for (size_t i = 0; i < program->graph->program->code->n_slots; i++) {
         if (program->graph->is_read[i] != MDF_READ_BY_NOBODY && !make_slot(program, i)) {
             return false;
         }

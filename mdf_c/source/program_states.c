@@ -77,13 +77,12 @@ static bool is_of(const struct mdf_program_event *event, const struct mdf_progra
 static bool check_event(struct mdf_source_program *program, const struct mdf_program_event *event)
 {
     const struct mdf_source_slot *test = mdf_source_find_operand(program, event->test);
-    size_t i;
 
     mdf_source_at(&program->writer, mdf_source_text(&program->writer, "condition '%s'", event->id), &event->origin);
     if (test == NULL) {
         return refuse(program, "its test is no array");
     }
-    for (i = 0; i < program->graph->program->n_integrals; i++) {
+    for (size_t i = 0; i < program->graph->program->n_integrals; i++) {
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->graph->program->integrals[i].slot);
 
         if (is_of(event, &program->graph->program->integrals[i]) && test->length != 1 && test->length != slot->length) {
@@ -96,15 +95,14 @@ static bool check_event(struct mdf_source_program *program, const struct mdf_pro
 bool mdf_source_check_derivatives(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
     mdf_source_at(&program->writer, "the graph", NULL);
-    for (i = 0; i < own->n_integrals; i++) {
+    for (size_t i = 0; i < own->n_integrals; i++) {
         if (!check_integral(program, &own->integrals[i])) {
             return false;
         }
     }
-    for (i = 0; i < own->n_events; i++) {
+    for (size_t i = 0; i < own->n_events; i++) {
         if (!check_event(program, &own->events[i])) {
             return false;
         }
@@ -140,9 +138,8 @@ static void append_copy(struct mdf_source_program *program, size_t length, const
 static const char *held_by(struct mdf_source_program *program, const struct mdf_program_integral *integral)
 {
     const char *tests = "";
-    size_t i;
 
-    for (i = 0; i < program->graph->program->n_events; i++) {
+    for (size_t i = 0; i < program->graph->program->n_events; i++) {
         const struct mdf_program_event *event = &program->graph->program->events[i];
 
         if (is_of(event, integral)) {
@@ -199,9 +196,9 @@ static void append_copy_of(struct mdf_source_program *program, const struct mdf_
 static void append_copies(struct mdf_source_program *program, enum copied what)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t first = 0, i;
+    size_t first = 0;
 
-    for (i = 0; i < own->n_integrals; i++) {
+    for (size_t i = 0; i < own->n_integrals; i++) {
         append_copy_of(program, &own->integrals[i], what, first);
         first += mdf_source_find_operand(program, own->integrals[i].slot)->length;
     }
@@ -209,12 +206,12 @@ static void append_copies(struct mdf_source_program *program, enum copied what)
 
 static void append_indicators(struct mdf_source_program *program)
 {
-    size_t first = 0, i;
+    size_t first = 0;
 
     mdf_text_printf(&program->functions,
                     "void %s_indicators(const struct %s *s, double *indicators)\n{\n    (void)s;\n    (void)indicators;\n",
                     program->name, program->name);
-    for (i = 0; i < program->graph->program->n_events; i++) {
+    for (size_t i = 0; i < program->graph->program->n_events; i++) {
         const struct mdf_source_slot *test = mdf_source_find_operand(program, program->graph->program->events[i].test);
 
         if (test != NULL) {
@@ -232,12 +229,11 @@ static void append_indicators(struct mdf_source_program *program)
 static bool write_inputs(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
     mdf_source_line(&program->writer, "const char *message;");
     mdf_source_blank(&program->writer);
     mdf_source_checked_call(program, "take_inputs");
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         if (!own->ports[i].is_fed) {
             if (!mdf_source_write_default(program, i)) {
                 return false;
@@ -304,16 +300,15 @@ static void append_clear_direction(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     const struct mdf_program_right_side *side = &own->right_side;
-    size_t i;
 
     mdf_text_printf(&program->functions, "void %s_clear_direction(struct %s *s)\n{\n    (void)s;\n", program->name, program->name);
-    for (i = 0; i < side->n_states; i++) {
+    for (size_t i = 0; i < side->n_states; i++) {
         append_clear(program, side->states[i].direction);
     }
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         append_clear(program, side->by_port[i]);
     }
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         append_clear(program, side->by_parameter[i]);
     }
     mdf_text_append_string(&program->functions, "}\n\n");
@@ -323,9 +318,9 @@ static void append_clear_direction(struct mdf_source_program *program)
 static void append_state_cases(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t first = 0, i;
+    size_t first = 0;
 
-    for (i = 0; i < own->n_integrals; i++) {
+    for (size_t i = 0; i < own->n_integrals; i++) {
         const struct mdf_program_state *state = state_of(program, &own->integrals[i]);
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, state->direction);
         size_t length = mdf_source_find_operand(program, own->integrals[i].slot)->length;
@@ -345,7 +340,6 @@ static void append_set_direction(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
-    size_t i;
 
     mdf_text_printf(text,
                     "void %s_set_direction(struct %s *s, int of, size_t index, size_t element, double value)\n{\n"
@@ -354,12 +348,12 @@ static void append_set_direction(struct mdf_source_program *program)
                     program->name, program->name, program->name);
     append_state_cases(program);
     mdf_text_printf(text, "    } else if (of == %s_of_input) {\n        switch (index) {\n", program->name);
-    for (i = 0; i < own->n_ports; i++) {
+    for (size_t i = 0; i < own->n_ports; i++) {
         append_case(program, i, own->right_side.by_port[i], "", " = value;\n            break;");
     }
     mdf_text_printf(text, "        default:\n            break;\n        }\n    } else if (of == %s_of_parameter) {\n        switch (index) {\n",
                     program->name);
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         append_case(program, i, own->right_side.by_parameter[i], "", " = value;\n            break;");
     }
     mdf_text_append_string(text, "        default:\n            break;\n        }\n    }\n}\n\n");
@@ -369,14 +363,14 @@ static void append_tangent_of_output(struct mdf_source_program *program)
 {
     const struct mdf_program *own = program->graph->program;
     struct mdf_text *text = &program->functions;
-    size_t n = 0, i, k;
+    size_t n = 0;
 
     mdf_text_printf(text,
                     "double %s_tangent_of_output(const struct %s *s, size_t index, size_t element)\n{\n"
                     "    (void)s;\n    (void)element;\n    {\n        switch (index) {\n",
                     program->name, program->name);
-    for (i = 0; i < own->n_nodes; i++) {
-        for (k = 0; k < own->nodes[i].n_outputs; k++, n++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
+        for (size_t k = 0; k < own->nodes[i].n_outputs; k++, n++) {
             append_case(program, n, own->right_side.of_output[n], "return (double)", ";");
         }
     }
@@ -432,11 +426,10 @@ static void append_state_functions(struct mdf_source_program *program)
 static void append_parameter_function(struct mdf_source_program *program)
 {
     struct mdf_text *text = &program->functions;
-    size_t i;
 
     mdf_text_printf(text, "void *%s_parameter(struct %s *s, int parameter)\n{\n    switch (parameter) {\n", program->name,
                     program->name);
-    for (i = 0; i < program->graph->program->n_parameters; i++) {
+    for (size_t i = 0; i < program->graph->program->n_parameters; i++) {
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, program->graph->program->parameters[i].slot);
 
         if (slot != NULL) {
@@ -469,10 +462,9 @@ static const char *of_node(struct mdf_source_program *program, const char *node)
 static void append_parameter_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i;
 
     mdf_text_printf(text, "/* Tunable parameters: for %s_parameter. */\nenum {\n", program->name);
-    for (i = 0; i < own->n_parameters; i++) {
+    for (size_t i = 0; i < own->n_parameters; i++) {
         mdf_text_printf(text, "    %s = %zu, /* parameter '%s'%s */\n",
                         mdf_source_enum_name(program, "parameter", own->parameters[i].node, own->parameters[i].id), i,
                         mdf_source_comment(&program->writer, own->parameters[i].id), of_node(program, own->parameters[i].node));
@@ -483,10 +475,10 @@ static void append_parameter_numbers(struct mdf_source_program *program, struct 
 static void append_state_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t first = 0, i;
+    size_t first = 0;
 
     mdf_text_append_string(text, "/* States, which have time derivatives: the first element of each among all. */\nenum {\n");
-    for (i = 0; i < own->n_integrals; i++) {
+    for (size_t i = 0; i < own->n_integrals; i++) {
         const struct mdf_source_slot *slot = mdf_source_find_operand(program, own->integrals[i].slot);
         const char *node = own->nodes[own->integrals[i].node].id;
 
@@ -501,10 +493,10 @@ static void append_state_numbers(struct mdf_source_program *program, struct mdf_
 static void append_event_numbers(struct mdf_source_program *program, struct mdf_text *text)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t first = 0, i;
+    size_t first = 0;
 
     mdf_text_append_string(text, "/* Indicators of events: the first element of each condition of a parameter. */\nenum {\n");
-    for (i = 0; i < own->n_events; i++) {
+    for (size_t i = 0; i < own->n_events; i++) {
         const struct mdf_source_slot *test = mdf_source_find_operand(program, own->events[i].test);
         const char *node = own->nodes[own->events[i].node].id;
 

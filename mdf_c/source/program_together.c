@@ -25,9 +25,8 @@ enum {
 static bool has_bodies(const struct mdf_program *program, const struct mdf_program_node *node)
 {
     const struct mdf_code *code = program->code;
-    size_t i;
 
-    for (i = node->first; i < node->end; i++) {
+    for (size_t i = node->first; i < node->end; i++) {
         if (code->instructions[i].opcode == MDF_OPCODE_CALL && code->calls[code->instructions[i].target].n_bodies > 0) {
             return true;
         }
@@ -38,9 +37,7 @@ static bool has_bodies(const struct mdf_program *program, const struct mdf_progr
 /* Whether a call yields a large array. */
 static bool yields_large(const struct mdf_source_program *program, const struct mdf_code_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         const struct mdf_value *value =
             call->outputs[i] != MDF_NO_OPERAND ? mdf_frame_value(program->graph->state->frame, call->outputs[i]) : NULL;
 
@@ -56,9 +53,8 @@ static bool is_of_elements(const struct mdf_source_program *program, const struc
 {
     const struct mdf_code *code = program->graph->program->code;
     bool is_large = false;
-    size_t i;
 
-    for (i = node->first; i < node->end; i++) {
+    for (size_t i = node->first; i < node->end; i++) {
         const struct mdf_code_call *call =
             code->instructions[i].opcode == MDF_OPCODE_CALL ? &code->calls[code->instructions[i].target] : NULL;
 
@@ -84,10 +80,9 @@ static bool is_plain(const struct mdf_source_program *program, size_t index)
 static bool takes_before(const struct mdf_source_program *program, size_t index, const size_t *nodes, size_t n)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t i, j;
 
-    for (i = 0; i < own->nodes[index].n_edges; i++) {
-        for (j = 0; j < n; j++) {
+    for (size_t i = 0; i < own->nodes[index].n_edges; i++) {
+        for (size_t j = 0; j < n; j++) {
             if (own->edges[own->nodes[index].edges[i]].sender == nodes[j]) {
                 return false;
             }
@@ -102,9 +97,7 @@ static bool may_fail(const struct mdf_lowered *lowered, const struct mdf_lowered
 
 static bool may_nest_fail(const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (mdf_source_step_may_bail_out(&nest->steps[i])) {
             return true;
         }
@@ -123,7 +116,6 @@ static bool may_call_fail(const struct mdf_lowered_call *call)
 static bool may_op_fail(const struct mdf_lowered *lowered, const struct mdf_lowered_op *op)
 {
     const struct mdf_lowered_region *inner;
-    size_t i;
 
     if ((op->code == MDF_LOWERED_CALL && may_call_fail(op->of.call)) || mdf_source_op_may_bail_out(lowered, op) ||
         (op->code == MDF_LOWERED_NEST && may_nest_fail(op->of.nest)) ||
@@ -131,7 +123,7 @@ static bool may_op_fail(const struct mdf_lowered *lowered, const struct mdf_lowe
          (op->of.loop->n_runs == SIZE_MAX || op->of.loop->n_padded > 0 || op->of.loop->limit > 0))) {
         return true;
     }
-    for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
+    for (size_t i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
         if (may_fail(lowered, inner)) {
             return true;
         }
@@ -142,9 +134,7 @@ static bool may_op_fail(const struct mdf_lowered *lowered, const struct mdf_lowe
 /* Whether something may be refused in a step: who reads of it is told the node, and here there are several. */
 static bool may_fail(const struct mdf_lowered *lowered, const struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (may_op_fail(lowered, &region->ops[i])) {
             return true;
         }
@@ -167,9 +157,9 @@ static size_t count_joined(const struct mdf_lowered *lowered)
 /* How often a form goes through large arrays: its outermost nests, loops and copies. */
 static size_t count_passes(const struct mdf_lowered *lowered)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
         const struct mdf_lowered_op *op = &lowered->region.ops[i];
 
         n += op->code == MDF_LOWERED_NEST || op->code == MDF_LOWERED_LOOP ||
@@ -261,14 +251,13 @@ static bool lower_together(struct mdf_source_program *program, const size_t *ord
     struct mdf_source_together *made = mdf_arena_allocate(&program->writer.arena, sizeof *made);
     struct mdf_lowering_range *ranges = mdf_arena_array(&program->writer.arena, n, sizeof *ranges);
     struct mdf_refusal refusal = {.reason = MDF_REFUSED_NOT_SAID};
-    size_t i;
 
     *together = NULL;
     if (made == NULL || ranges == NULL) {
         return mdf_source_out_of_memory(&program->writer);
     }
     *made = (struct mdf_source_together){.ranges = ranges, .n = n, .last = order[n - 1]};
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_program_node *node = &program->graph->program->nodes[order[i]];
 
         ranges[i] = (struct mdf_lowering_range){node->first, node->end};
@@ -299,7 +288,7 @@ static bool order_nodes(struct mdf_source_program *program)
 {
     struct mdf_source_graph *graph = program->graph;
     const struct mdf_program *own = graph->program;
-    size_t n = 0, i, j;
+    size_t n = 0;
 
     graph->order = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->order);
     graph->places = mdf_arena_array(&program->writer.arena, own->n_nodes + 1, sizeof *graph->places);
@@ -307,11 +296,11 @@ static bool order_nodes(struct mdf_source_program *program)
     if (graph->order == NULL || graph->places == NULL || graph->n_passes == NULL) {
         return mdf_source_out_of_memory(&program->writer);
     }
-    for (i = 0; i < own->n_nodes; i++) {
+    for (size_t i = 0; i < own->n_nodes; i++) {
         graph->n_passes[i] = SIZE_MAX;
     }
-    for (i = 0; i < own->n_layers; i++) {
-        for (j = 0; j < own->layers[i].n_nodes; j++) {
+    for (size_t i = 0; i < own->n_layers; i++) {
+        for (size_t j = 0; j < own->layers[i].n_nodes; j++) {
             graph->places[own->layers[i].nodes[j]] = n;
             graph->order[n++] = own->layers[i].nodes[j];
         }
@@ -357,9 +346,8 @@ struct hidden_read {
 static bool is_hidden_read(void *context, mdf_operand operand)
 {
     const struct hidden_read *read = context;
-    size_t i;
 
-    for (i = 0; i < read->of->n_outputs; i++) {
+    for (size_t i = 0; i < read->of->n_outputs; i++) {
         if (read->of->outputs[i].operand == operand && mdf_source_is_hidden(read->program, operand)) {
             return true;
         }
@@ -373,9 +361,8 @@ static bool reads_hidden(const struct mdf_source_program *program, const struct 
 {
     struct hidden_read read = {program, of};
     const struct mdf_code *code = program->graph->program->code;
-    size_t i;
 
-    for (i = node->first; i < node->end; i++) {
+    for (size_t i = node->first; i < node->end; i++) {
         if (mdf_any_read(&code->instructions[i], code->calls, code->bodies, is_hidden_read, &read)) {
             return true;
         }
@@ -388,14 +375,14 @@ static bool reads_hidden(const struct mdf_source_program *program, const struct 
 static size_t count_bound(const struct mdf_source_program *program, const size_t *order, size_t n_order)
 {
     const struct mdf_program *own = program->graph->program;
-    size_t n = 1, at, k;
+    size_t n = 1;
 
-    for (at = 0; at < n; at++) {
+    for (size_t at = 0; at < n; at++) {
         if (!is_plain(program, order[at]) || program->graph->together_of[order[at]] != NULL ||
             !takes_before(program, order[at], order, at)) {
             return 0;
         }
-        for (k = at + 1; k < n_order; k++) {
+        for (size_t k = at + 1; k < n_order; k++) {
             n = k >= n && reads_hidden(program, &own->nodes[order[k]], &own->nodes[order[at]]) ? k + 1 : n;
         }
     }
@@ -416,7 +403,7 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
     const struct mdf_program *own = graph->program;
     struct mdf_source_together *best;
     const size_t *order;
-    size_t n_order, n_bound, i;
+    size_t n_order, n_bound;
 
     if (!is_simple(program) || graph->together_of[node] != NULL || !is_plain(program, node)) {
         return true;
@@ -438,7 +425,7 @@ bool mdf_source_bring_together(struct mdf_source_program *program, size_t node)
     if (best != NULL) {
         best->lowered = mdf_source_leave_turned(program, best, lower_again);
     }
-    for (i = 0; best != NULL && i < best->n; i++) {
+    for (size_t i = 0; best != NULL && i < best->n; i++) {
         graph->together_of[graph->order[graph->places[node] + i]] = best;
     }
     return program->writer.error->code == MDF_OK &&

@@ -15,12 +15,12 @@ enum { LEAST_BYTES = 32768 };
 static bool is_whole(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t length)
 {
     int64_t next = 1;
-    size_t n, axis;
+    size_t axis;
 
     if (step->view.first != 0 || step->view.at != MDF_NEST_NONE || step->level != nest->n_axes) {
         return false;
     }
-    for (n = 0; n < nest->n_axes; n++) { /* the axis of each stride, from that of neighbours on */
+    for (size_t n = 0; n < nest->n_axes; n++) { /* the axis of each stride, from that of neighbours on */
         for (axis = 0; axis < nest->n_axes && step->view.strides[axis] != next; axis++) {
         }
         if (axis == nest->n_axes || nest->extents[axis] < 2) {
@@ -34,9 +34,7 @@ static bool is_whole(const struct mdf_lowered_nest *nest, const struct mdf_nest_
 /* The output that a value is; NULL: none, or no plain array. */
 static const struct mdf_lowered_output *output_of(const struct mdf_lowered *lowered, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_output *output = &lowered->outputs[i];
 
         if (output->id == id) {
@@ -57,9 +55,7 @@ static bool is_large(const struct mdf_lowered *lowered, mdf_lowered_id id)
 static bool find_in_nest(const struct mdf_source_program *program, const struct mdf_lowered *lowered,
                          const struct mdf_lowered_nest *nest, struct mdf_source_turned *turned)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *store = &nest->steps[i], *load = &nest->steps[store->in[0]];
         const struct mdf_lowered_output *from, *to;
 
@@ -88,9 +84,7 @@ static bool find_in_nest(const struct mdf_source_program *program, const struct 
 static bool find_turned(const struct mdf_source_program *program, const struct mdf_lowered *lowered,
                         struct mdf_source_turned *turned)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
         if (lowered->region.ops[i].code == MDF_LOWERED_NEST &&
             find_in_nest(program, lowered, lowered->region.ops[i].of.nest, turned)) {
             return true;
@@ -104,12 +98,11 @@ static bool is_read_within(struct mdf_source_program *program, const struct mdf_
 {
     const struct mdf_program *own = program->graph->program;
     const uint32_t *readers = mdf_program_inner_readers(own, &program->writer.arena);
-    size_t i;
 
     if (readers == NULL || readers[slot] == MDF_READ_BY_ALL || readers[slot] == MDF_READ_BY_NOBODY) {
         return false;
     }
-    for (i = 0; i < together->n; i++) {
+    for (size_t i = 0; i < together->n; i++) {
         if (own->nodes[readers[slot] - 1].first == together->ranges[i].first) {
             return true;
         }
@@ -133,9 +126,9 @@ bool mdf_source_turns_unread(struct mdf_source_program *program, const struct md
 
 static size_t count_nests(const struct mdf_lowered *lowered)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < lowered->region.n_ops; i++) {
+    for (size_t i = 0; i < lowered->region.n_ops; i++) {
         n += lowered->region.ops[i].code == MDF_LOWERED_NEST;
     }
     return n;
@@ -172,9 +165,8 @@ static const char index_names[] = "ijklmnop"; /* of axes */
 static const char *index_text(struct mdf_source_program *program, const struct mdf_source_turned *turned, const int64_t *strides)
 {
     const char *text = "";
-    size_t axis;
 
-    for (axis = 0; axis < turned->rank; axis++) {
+    for (size_t axis = 0; axis < turned->rank; axis++) {
         text = mdf_source_text(&program->writer, strides[axis] == 1 ? "%s%s%c" : "%s%s%c * %lld", text, axis > 0 ? " + " : "",
                                index_names[axis], (long long)strides[axis]);
     }
@@ -195,7 +187,6 @@ const char *mdf_source_turned_function(struct mdf_source_program *program, size_
     const struct mdf_source_turned *turned = program->graph->turned;
     const struct mdf_source_slot *slots = program->graph->slots;
     const char *name;
-    size_t axis;
 
     while (turned != NULL && turned->slot != slot) {
         turned = turned->next;
@@ -205,14 +196,14 @@ const char *mdf_source_turned_function(struct mdf_source_program *program, size_
     }
     name = mdf_source_name(writer, &writer->globals, mdf_source_text(writer, "make_%s", member_name(slots[slot].name)));
     mdf_source_begin_function(program, name);
-    for (axis = 0; axis < turned->rank; axis++) {
+    for (size_t axis = 0; axis < turned->rank; axis++) {
         const char index = index_names[axis];
 
         mdf_source_open(writer, "for (size_t %c = 0; %c < %zu; %c++)", index, index, turned->extents[axis], index);
     }
     mdf_source_line(writer, "%s[%s] = %s[%s];", slots[slot].name, index_text(program, turned, turned->strides),
                     slots[turned->from].name, index_text(program, turned, turned->from_strides));
-    for (axis = 0; axis < turned->rank; axis++) {
+    for (size_t axis = 0; axis < turned->rank; axis++) {
         mdf_source_close(writer);
     }
     mdf_source_end_function(program, name, "An array that a step does not store, as another one has its elements.");

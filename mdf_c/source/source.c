@@ -17,12 +17,11 @@ static uint64_t form_hash(const struct mdf_value *there)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
     struct mdf_value form, *value = &form;
-    uint32_t axis;
 
     hash = (hash ^ there->kind) * UINT64_C(1099511628211);
     if (mdf_array_form(there, value)) {
         hash = (hash ^ value->dtype) * UINT64_C(1099511628211);
-        for (axis = 0; axis < value->rank; axis++) {
+        for (uint32_t axis = 0; axis < value->rank; axis++) {
             hash = (hash ^ (uint64_t)mdf_value_shape(value)[axis]) * UINT64_C(1099511628211);
         }
         hash = (hash ^ value->length) * UINT64_C(1099511628211);
@@ -33,9 +32,8 @@ static uint64_t form_hash(const struct mdf_value *there)
 static uint64_t forms_of_frame(const struct mdf_state *state)
 {
     uint64_t hash = 0;
-    size_t i;
 
-    for (i = 0; i < state->program->code->n_slots; i++) {
+    for (size_t i = 0; i < state->program->code->n_slots; i++) {
         hash = hash * 31 + form_hash(mdf_frame_value(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i)));
     }
     return hash;
@@ -46,9 +44,8 @@ static uint64_t all_forms(const struct mdf_state *state)
 {
     const struct mdf_state *nested;
     uint64_t hash;
-    size_t i;
 
-    for (i = 0; i < state->program->n_nodes; i++) {
+    for (size_t i = 0; i < state->program->n_nodes; i++) {
         if (state->has_run[i]) {
             mdf_state_materialise(state, i, SIZE_MAX);
         }
@@ -62,9 +59,7 @@ static uint64_t all_forms(const struct mdf_state *state)
 
 static bool has_run_all(const struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_nodes; i++) {
+    for (size_t i = 0; i < state->program->n_nodes; i++) {
         if (!state->has_run[i]) {
             return false;
         }
@@ -85,11 +80,11 @@ static bool have_all_run(const struct mdf_state *state)
 
 bool mdf_source_warm_up(struct mdf_state *state, mdf_source_feed feed, void *context, double dt, mdf_error *error)
 {
-    uint64_t before = 0, step;
+    uint64_t before = 0;
     bool is_stable = false;
     mdf_error fault = {0};
 
-    for (step = 0; step < MOST_WARMING_STEPS && !(is_stable && have_all_run(state)); step++) {
+    for (uint64_t step = 0; step < MOST_WARMING_STEPS && !(is_stable && have_all_run(state)); step++) {
         uint64_t now;
 
         if ((feed != NULL && !feed(context, state, step, error)) || (mdf_state_evaluate(state,
@@ -134,7 +129,7 @@ static void name_model(struct mdf_source_program *program, const char *hint)
                                            "set_direction", "tangents", "tangent_of_output"};
     enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
     struct mdf_source_writer *writer = &program->writer;
-    size_t n_free = 0, i;
+    size_t n_free = 0;
 
     while (n_free < N_SUFFIXES && writer->error->code == MDF_OK) {
         program->name = mdf_source_name(writer, &writer->globals, hint);
@@ -144,7 +139,7 @@ static void name_model(struct mdf_source_program *program, const char *hint)
             }
         }
     }
-    for (i = 0; i < N_SUFFIXES; i++) {
+    for (size_t i = 0; i < N_SUFFIXES; i++) {
         mdf_source_take_name(writer, &writer->globals, mdf_source_text(writer, "%s_%s", program->name, suffixes[i]));
     }
 }
@@ -162,17 +157,16 @@ static void begin(struct mdf_source_program *program, const struct mdf_source_op
         "tick",   "in_set",     "has_changed", "work",      "lent",      "copies",  "random",   "streams", "failure"};
     struct mdf_source_writer *writer = &program->writer;
     const char *name = options->name != NULL ? options->name : program->graph->program->model_id;
-    size_t i;
 
-    for (i = 0; i < sizeof functions / sizeof *functions; i++) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         mdf_source_take_name(writer, &writer->globals, functions[i]);
     }
     mdf_source_take_custom_names(writer, program->graph->program->functions);
     mdf_source_take_graph_names(program);
-    for (i = 0; i < sizeof members / sizeof *members; i++) {
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         mdf_source_take_name(writer, &program->members, members[i]);
     }
-    for (i = 0; i < program->graph->program->n_ports; i++) {
+    for (size_t i = 0; i < program->graph->program->n_ports; i++) {
         mdf_source_take_name(writer, &program->members, mdf_source_text(writer, "input_%zu", i));
     }
     name_model(program, name != NULL && name[0] != '\0' ? name : "model");

@@ -17,9 +17,7 @@ const struct mdf_value *mdf_source_input(const struct mdf_source_writer *writer,
 
 static void declare_outputs(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->call->n_outputs; i++) {
+    for (size_t i = 0; i < call->call->n_outputs; i++) {
         if (mdf_source_is_live(writer, call->call->outputs[i])) {
             mdf_source_declare_result(writer, call->call->outputs[i]);
         }
@@ -112,16 +110,15 @@ static struct mdf_call *form_of_call(struct mdf_source_writer *writer, const str
     const struct mdf_value **inputs = mdf_arena_array(&writer->arena, lowered->n_inputs, sizeof *inputs);
     struct mdf_value **outputs = mdf_arena_array(&writer->arena, lowered->n_outputs, sizeof *outputs);
     struct mdf_call *form = mdf_arena_allocate(&writer->arena, sizeof *form);
-    size_t i;
 
     if (inputs == NULL || outputs == NULL || form == NULL) {
         mdf_source_out_of_memory(writer);
         return NULL;
     }
-    for (i = 0; i < lowered->n_inputs; i++) {
+    for (size_t i = 0; i < lowered->n_inputs; i++) {
         inputs[i] = mdf_source_input(writer, call, i);
     }
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         outputs[i] = lowered->outputs[i] != MDF_LOWERED_NONE ? &writer->lowered->values[lowered->outputs[i]].form : NULL;
     }
     *form = lowered->call;
@@ -144,10 +141,9 @@ static const char *list_addresses(struct mdf_source_writer *writer, const char *
     enum { MOST_FORMALS = 9 }; /* that a routine asks for */
     const char *name = mdf_source_name(writer, &writer->locals, hint);
     struct mdf_text text;
-    size_t i;
 
     mdf_text_init(&text, writer->memory);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_value *form = ids[i] != MDF_LOWERED_NONE ? &writer->lowered->values[ids[i]].form : NULL;
         bool is_there = form != NULL && form->kind == MDF_KIND_TENSOR && form->dtype != MDF_DTYPE_STRING;
 
@@ -183,9 +179,8 @@ static const char *write_function(struct mdf_source_writer *writer, const struct
 static const char *list_functions(struct mdf_source_writer *writer, const struct mdf_routine_plan *plan)
 {
     const char *name = mdf_source_name(writer, &writer->locals, "functions"), *names = "";
-    size_t i;
 
-    for (i = 0; i < plan->n_functions; i++) {
+    for (size_t i = 0; i < plan->n_functions; i++) {
         names = mdf_source_text(writer, "%s%s%s", names, i > 0 ? ", " : "", write_function(writer, plan, i));
     }
     mdf_source_line(writer, "static %s (*const %s[%zu])(%s) = {%s};", mdf_source_type(plan->dtype), name, plan->n_functions,
@@ -256,14 +251,12 @@ static bool has_type(const struct mdf_call *call, const struct mdf_value *value)
 /* Whether all elements have types of C. */
 static bool has_types(const struct mdf_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] != NULL && !is_of_plan(call->inputs[i]) && !has_type(call, call->inputs[i])) {
             return false;
         }
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] != NULL && !has_type(call, call->outputs[i])) {
             return false;
         }
@@ -276,13 +269,12 @@ static bool plan_routine(struct mdf_source_writer *writer, struct mdf_call *form
 {
     mdf_error kept = form->context->error;
     bool is_planned, is_short;
-    size_t i;
 
     form->context->error = (mdf_error){0};
     is_planned = has_types(form) && form->operator->routine->plan(form, plan);
     is_short = writer->arena.has_refused || form->context->error.code == MDF_OUT_OF_MEMORY;
     form->context->error = kept;
-    for (i = 0; i < MDF_CALL_SCRATCH; i++) {
+    for (size_t i = 0; i < MDF_CALL_SCRATCH; i++) {
         mdf_value_clear(writer->memory, &form->scratch[i]);
     }
     return is_short ? mdf_source_out_of_memory(writer) : is_planned;
@@ -308,9 +300,7 @@ static bool write_routine(struct mdf_source_writer *writer, const struct mdf_sou
 /* Whether some element that it makes is needed. */
 static bool is_needed(const struct mdf_source_writer *writer, const struct mdf_lowered_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (mdf_source_is_live(writer, call->outputs[i]) && writer->lowered->values[call->outputs[i]].form.length > 0) {
             return true;
         }
@@ -341,9 +331,7 @@ static bool may_say_shape(const struct mdf_source_writer *writer, const struct m
  * example; where other elements give others, that can not be told. */
 static bool leave_out(struct mdf_source_writer *writer, const struct mdf_source_call *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->call->n_inputs; i++) {
+    for (size_t i = 0; i < call->call->n_inputs; i++) {
         if (may_say_shape(writer, call->call, i)) {
             return refuse(writer, call);
         }

@@ -17,9 +17,7 @@ static const struct word {
 
 static const struct word *find_word(const char *text, size_t length)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strlen(words[i].name) == length && memcmp(words[i].name, text, length) == 0) {
             return &words[i];
         }

@@ -223,9 +223,7 @@ static const struct {
 
 static const struct mdf_element_form *form_of_code(enum mdf_lowered_code code, mdf_dtype dtype)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof code_rows / sizeof *code_rows; i++) {
+    for (size_t i = 0; i < sizeof code_rows / sizeof *code_rows; i++) {
         if (code_rows[i].code == code && (code_rows[i].kinds & mdf_element_kind(dtype)) != 0) {
             return mdf_element_form(&mdf_elements[code_rows[i].id], dtype);
         }
@@ -442,14 +440,13 @@ static const char *math_name(struct mdf_source_writer *writer, const struct mdf_
 #define SCALAR_2(id, function) {function, #function},
 #include "functions/elements/elements.def"
     };
-    size_t i;
 
-    for (i = 0; op->n_in == 1 && i < sizeof of_one / sizeof *of_one; i++) {
+    for (size_t i = 0; op->n_in == 1 && i < sizeof of_one / sizeof *of_one; i++) {
         if (of_one[i].function == op->of.function) {
             return strncmp(of_one[i].name, "mdf_", 4) == 0 ? mdf_source_use(writer, of_one[i].name + 4) : of_one[i].name;
         }
     }
-    for (i = 0; op->n_in == 2 && i < sizeof of_two / sizeof *of_two; i++) {
+    for (size_t i = 0; op->n_in == 2 && i < sizeof of_two / sizeof *of_two; i++) {
         if (of_two[i].function == op->of.function_of_two) {
             return strncmp(of_two[i].name, "mdf_", 4) == 0 ? mdf_source_use(writer, of_two[i].name + 4) : of_two[i].name;
         }

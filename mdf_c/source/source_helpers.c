@@ -294,9 +294,7 @@ static const char *find_fixed(const char *name)
 /* The same of one for several types, "scale_$n" for "scale_float32", in that type. */
 static const char *find_of_type(struct mdf_source_writer *writer, const char *name)
 {
-    unsigned dtype;
-
-    for (dtype = 0; dtype < MDF_DTYPE_COUNT; dtype++) {
+    for (unsigned dtype = 0; dtype < MDF_DTYPE_COUNT; dtype++) {
         const char *suffix = mdf_dtype_name((mdf_dtype)dtype), *definition;
         size_t length = strlen(name), n = strlen(suffix);
 

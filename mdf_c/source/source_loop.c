@@ -45,9 +45,7 @@ static const struct mdf_lowered_value *value_of(const struct mdf_source_writer *
 /* Whether the stack that a state lies in is written at all. */
 static bool is_stacked(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].item == id && loop->stacks[i].is_direct) {
             return mdf_source_is_live(writer, loop->stacks[i].stack);
         }
@@ -163,9 +161,7 @@ static void declare_state(struct mdf_source_writer *writer, const struct mdf_low
 /* The items of the stacks of a loop that does not say how often it runs; SIZE_MAX: it has no such stacks. */
 static size_t open_items(const struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX && loop->n_padded == 0; i++) {
+    for (size_t i = 0; i < loop->n_stacks && loop->n_runs == SIZE_MAX && loop->n_padded == 0; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
         size_t n_items = writer->values[stack->stack].n_items;
 
@@ -253,9 +249,7 @@ static void declare_columns(struct mdf_source_writer *writer, const struct mdf_l
 
 static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
             mdf_source_declare_result(writer, loop->stacks[i].stack);
             if (loop->stacks[i].appends) {
@@ -273,9 +267,7 @@ static void declare_stacks(struct mdf_source_writer *writer, const struct mdf_lo
 /* How many rows there are before a run. */
 static void count_stacks(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->loop->n_stacks; i++) {
+    for (size_t i = 0; i < plan->loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
 
         if (stack->is_put && mdf_source_is_live(writer, stack->stack)) {
@@ -315,9 +307,8 @@ static bool any_is_read(const struct mdf_source_writer *writer, const struct mdf
 static void name_outputs(struct mdf_source_writer *writer, const struct mdf_lowered_call *look, const char *count)
 {
     const struct mdf_lowered_stack *stack = look->stack;
-    size_t i;
 
-    for (i = 0; i < look->n_outputs; i++) {
+    for (size_t i = 0; i < look->n_outputs; i++) {
         struct mdf_source_value *own = mdf_source_is_live(writer, look->outputs[i]) ? &writer->values[look->outputs[i]] : NULL;
 
         if (own == NULL) {
@@ -375,9 +366,7 @@ static const char *item_number(struct mdf_source_writer *writer, const struct lo
 
 static void name_rows(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->loop->n_rows; i++) {
+    for (size_t i = 0; i < plan->loop->n_rows; i++) {
         const struct mdf_lowered_rows *rows = &plan->loop->rows[i];
         const struct mdf_lowered_value *value = value_of(writer, rows->parameter);
         const char *type = mdf_source_type((mdf_dtype)value->form.dtype), *name, *number;
@@ -399,9 +388,7 @@ static void name_rows(struct mdf_source_writer *writer, const struct loop_text *
 
 static void name_direct_items(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->loop->n_stacks; i++) {
+    for (size_t i = 0; i < plan->loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &plan->loop->stacks[i];
         struct mdf_source_value *item = &writer->values[stack->item];
 
@@ -419,9 +406,7 @@ static void name_direct_items(struct mdf_source_writer *writer, const struct loo
 
 static void name_states(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->loop->n_states; i++) {
+    for (size_t i = 0; i < plan->loop->n_states; i++) {
         const struct mdf_lowered_state *state = &plan->loop->states[i];
         const struct state_text *own = &plan->states[i];
         struct mdf_source_value *now = &writer->values[state->parameter], *next = &writer->values[state->next];
@@ -452,7 +437,7 @@ static void name_states(struct mdf_source_writer *writer, const struct loop_text
             mdf_source_line(writer, "const %s *restrict %s = %s;", type, now->name, own->outer);
         }
     }
-    for (i = 0; i < plan->loop->n_states; i++) {
+    for (size_t i = 0; i < plan->loop->n_states; i++) {
         const struct mdf_lowered_state *state = &plan->loop->states[i];
 
         if (state->takes_over && plan->states[i].form != STATE_UNUSED) { /* the copy lies there */
@@ -496,9 +481,8 @@ static void take_over(struct mdf_source_writer *writer, const struct loop_text *
 static void carry_on(struct mdf_source_writer *writer, const struct loop_text *plan)
 {
     const struct mdf_lowered_loop *loop = plan->loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
         const char *number = item_number(writer, plan, stack->is_reversed), *name;
         size_t length = value_of(writer, stack->item)->form.length;
@@ -517,7 +501,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
     if (plan->going_on != NULL && loop->next_condition != MDF_LOWERED_NONE) {
         mdf_source_line(writer, "%s = %s;", plan->going_on, mdf_source_element(writer, loop->next_condition, "0"));
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         const struct state_text *own = &plan->states[i];
         const char *next = own->form == STATE_UNUSED   ? NULL
                            : own->form == STATE_SCALAR ? mdf_source_element(writer, loop->states[i].next, "0")
@@ -537,9 +521,7 @@ static void carry_on(struct mdf_source_writer *writer, const struct loop_text *p
 /* Zeros behind the items of the runs. */
 static void pad_stacks(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks && loop->n_padded > 0; i++) {
+    for (size_t i = 0; i < loop->n_stacks && loop->n_padded > 0; i++) {
         size_t length = value_of(writer, loop->stacks[i].item)->form.length;
         const char *name = writer->values[loop->stacks[i].stack].name, *n = mdf_source_element(writer, loop->trip_count, "0");
 
@@ -605,7 +587,6 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     struct loop_text plan = {.loop = loop};
     const struct mdf_lowered_loop *outer = writer->loop;
     struct mdf_source_copies copies;
-    size_t i;
 
     plan.states = mdf_arena_array(&writer->arena, loop->n_states, sizeof *plan.states);
     if (plan.states == NULL) {
@@ -613,7 +594,7 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
     }
     mdf_source_copy_inputs(writer, loop, &copies);
     declare_stacks(writer, loop);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         declare_state(writer, loop, &loop->states[i], &plan.states[i]);
     }
     open_loop(writer, &plan);
@@ -634,7 +615,7 @@ bool mdf_source_write_loop(struct mdf_source_writer *writer, const struct mdf_lo
         mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s != %zu", plan.run, open_items(writer, loop)), other_number);
     }
     pad_stacks(writer, loop);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         writer->values[loop->states[i].parameter].name = plan.states[i].outer;
     }
     return true;

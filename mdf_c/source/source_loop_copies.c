@@ -46,19 +46,18 @@ static void copy_inputs(struct mdf_source_writer *writer, struct mdf_source_copi
                         const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        for (j = 0; op->code == MDF_LOWERED_NEST && j < op->of.nest->n_steps; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_NEST && j < op->of.nest->n_steps; j++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[j];
 
             if (step->kind == MDF_NEST_LOAD && may_copy(writer, copies, step->view.id)) {
                 copy_array(writer, copies, step->view.id);
             }
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             copy_inputs(writer, copies, inner);
         }
     }
@@ -76,9 +75,7 @@ void mdf_source_copy_inputs(struct mdf_source_writer *writer, const struct mdf_l
 
 void mdf_source_end_copies(struct mdf_source_writer *writer, const struct mdf_source_copies *copies)
 {
-    size_t i;
-
-    for (i = 0; i < copies->n; i++) {
+    for (size_t i = 0; i < copies->n; i++) {
         writer->values[copies->ids[i]].name = copies->names[i];
     }
     writer->n_loops--;

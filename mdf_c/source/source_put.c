@@ -10,9 +10,9 @@
 /* The number of elements of an array that a nest stores; 0: it stores it by parts, or not. */
 static size_t count_stored(const struct mdf_lowered_nest *nest, mdf_lowered_id id)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id) {
             n = n > 0 ? SIZE_MAX : mdf_nest_count(nest, 0, nest->steps[i].level);
         }
@@ -23,9 +23,7 @@ static size_t count_stored(const struct mdf_lowered_nest *nest, mdf_lowered_id i
 /* Whether nothing but an index that is past the end keeps a nest from being done. */
 static bool always_computes(const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_ELEMENT && mdf_source_step_may_bail_out(&nest->steps[i])) {
             return false;
         }
@@ -36,9 +34,7 @@ static bool always_computes(const struct mdf_lowered_nest *nest)
 /* Whether what is put are rows that either are the same or have nothing in common. */
 static bool puts_rows(const struct mdf_lowered_put *put, size_t length)
 {
-    size_t i;
-
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         if (put->steps[i] % (int64_t)length != 0) {
             return false;
         }
@@ -87,12 +83,10 @@ static bool may_be_made_there(const struct mdf_source_writer *writer, const stru
 static bool may_go_before(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest,
                           const struct mdf_lowered_op *op)
 {
-    size_t i;
-
     if (op->code != MDF_LOWERED_COPY || !writer->lowered->values[op->out].is_scalar) {
         return false;
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         if (mdf_nest_stores(nest, op->in[i])) {
             return false;
         }
@@ -103,9 +97,9 @@ static bool may_go_before(const struct mdf_source_writer *writer, const struct m
 size_t mdf_source_last_put_made_there(struct mdf_source_writer *writer, const struct mdf_lowered_region *region, size_t i)
 {
     const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
-    size_t last = i, k;
+    size_t last = i;
 
-    for (k = i + 1; nest != NULL && always_computes(nest) && k < region->n_ops; k++) {
+    for (size_t k = i + 1; nest != NULL && always_computes(nest) && k < region->n_ops; k++) {
         const struct mdf_lowered_op *op = &region->ops[k];
 
         if (op->code == MDF_LOWERED_PUT && may_be_made_there(writer, region, i, op)) {
@@ -125,9 +119,8 @@ static const char *place_text(struct mdf_source_writer *writer, const struct mdf
 {
     const struct mdf_lowered_put *put = op->of.put;
     const char *place = "";
-    size_t i;
 
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         const char *index = mdf_source_element(writer, op->in[2], mdf_source_text(writer, "%zu", i));
 
         place = mdf_source_text(writer, "%s%s%s(%s, %lld, &beyond)", place, i > 0 ? " + " : "", mdf_source_use(writer, "item"),

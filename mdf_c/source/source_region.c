@@ -13,9 +13,8 @@ static bool express(struct mdf_source_writer *writer, const struct mdf_lowered_o
 {
     const char *operands[MDF_MAX_OPERANDS] = {"", "", ""};
     bool done;
-    size_t i;
 
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         operands[i] = mdf_source_element(writer, op->in[i], "i");
     }
     writer->is_alone = !writer->has_lanes;
@@ -83,9 +82,7 @@ void mdf_source_write_array_copy(struct mdf_source_writer *writer, const struct 
 
 static bool has_live_merges(const struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
 {
-    size_t i;
-
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         if (writer->values[branches->merges[i].out].is_live) {
             return true;
         }
@@ -95,9 +92,7 @@ static bool has_live_merges(const struct mdf_source_writer *writer, const struct
 
 static void declare_merges(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
 {
-    size_t i;
-
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         mdf_lowered_id id = branches->merges[i].out;
         const struct mdf_lowered_value *value = &writer->lowered->values[id];
         const char *type = mdf_source_type((mdf_dtype)value->form.dtype);
@@ -111,12 +106,10 @@ static void declare_merges(struct mdf_source_writer *writer, const struct mdf_lo
 
 static bool write_branch(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches, bool is_then)
 {
-    size_t i;
-
     if (!mdf_source_write_region(writer, is_then ? &branches->then : &branches->otherwise)) {
         return false;
     }
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         mdf_lowered_id out = branches->merges[i].out, from = is_then ? branches->merges[i].then : branches->merges[i].otherwise;
 
         if (writer->lowered->values[out].is_in_place) {
@@ -184,16 +177,16 @@ static bool write_op(struct mdf_source_writer *writer, const struct mdf_lowered_
 
 bool mdf_source_write_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region)
 {
-    size_t i, k, last, n_beside;
+    size_t last, n_beside;
 
-    for (i = 0; i < region->n_ops; i = last + 1) {
+    for (size_t i = 0; i < region->n_ops; i = last + 1) {
         n_beside = mdf_source_write_beside(writer, &region->ops[i], region->n_ops - i);
         if (n_beside > 0) {
             last = i + n_beside - 1;
             continue;
         }
         last = mdf_source_last_put_made_there(writer, region, i);
-        for (k = i + 1; k <= last; k++) { /* where it is that the nest writes */
+        for (size_t k = i + 1; k <= last; k++) { /* where it is that the nest writes */
             if (!write_op(writer, &region->ops[k])) {
                 return false;
             }
@@ -212,10 +205,9 @@ static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_sou
                           bool *is_input)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    size_t i, j;
 
     *is_input = false;
-    for (i = 0; i < lowered->n_inputs; i++) {
+    for (size_t i = 0; i < lowered->n_inputs; i++) {
         mdf_lowered_id id = lowered->inputs[i];
 
         if (lowered->values[id].is_scalar || writer->find_slot(writer->slot_context, lowered->values[id].source) != slot) {
@@ -225,7 +217,7 @@ static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_sou
         if (!mdf_lowered_may_overwrite(lowered, &lowered->region, id, made)) {
             return false;
         }
-        for (j = 0; j < lowered->n_outputs; j++) {
+        for (size_t j = 0; j < lowered->n_outputs; j++) {
             if (lowered->outputs[j].id == id) {
                 return false;
             }
@@ -239,9 +231,8 @@ static bool may_overwrite(struct mdf_source_writer *writer, const struct mdf_sou
 static void count_open_items(struct mdf_source_writer *writer)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    size_t i;
 
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         const struct mdf_lowered_value *value = &lowered->values[lowered->outputs[i].id];
         size_t axis = mdf_source_open_axis(&value->form), n = 1, d;
         struct mdf_value there;
@@ -260,9 +251,8 @@ static void count_open_items(struct mdf_source_writer *writer)
 static void place_outputs(struct mdf_source_writer *writer)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    size_t i;
 
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         mdf_lowered_id id = lowered->outputs[i].id;
         const struct mdf_source_slot *slot = writer->find_slot(writer->slot_context, lowered->outputs[i].slot);
         const struct mdf_lowered_value *value = &lowered->values[id];
@@ -335,9 +325,7 @@ static bool store_output(struct mdf_source_writer *writer, const struct mdf_lowe
  * read.) */
 static bool check_types(struct mdf_source_writer *writer)
 {
-    mdf_lowered_id id;
-
-    for (id = 0; id < writer->lowered->n_values; id++) {
+    for (mdf_lowered_id id = 0; id < writer->lowered->n_values; id++) {
         const struct mdf_lowered_value *value = &writer->lowered->values[id];
 
         if (writer->values[id].is_live && value->place != MDF_LOWERED_CONSTANT &&
@@ -351,7 +339,6 @@ static bool check_types(struct mdf_source_writer *writer)
 bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf_lowered *lowered)
 {
     const struct mdf_origin *origin = writer->origin;
-    size_t i;
 
     writer->lowered = lowered;
     writer->values = mdf_arena_array(&writer->arena, lowered->n_values, sizeof *writer->values);
@@ -369,7 +356,7 @@ bool mdf_source_write_lowered(struct mdf_source_writer *writer, const struct mdf
         return false;
     }
     writer->origin = origin;
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         if (!store_output(writer, &lowered->outputs[i])) {
             return false;
         }

@@ -10,9 +10,8 @@
 struct mdf_nest_set mdf_source_live_steps(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest)
 {
     struct mdf_nest_set live = {{0}};
-    size_t i;
 
-    for (i = nest->n_steps; i-- > 0;) {
+    for (size_t i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_result = step->kind == MDF_NEST_STORE && mdf_source_is_live(writer, step->view.id);
 
@@ -64,9 +63,8 @@ static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered
     bool may_refuse =
         mdf_source_takes_grown_item(writer, call) || is_quotient || (routine != NULL && (routine->why != NULL || routine->draws));
     bool any = may_refuse, changed = false;
-    size_t i;
 
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         any = any || (call->stack != NULL ? mdf_source_is_live(writer, call->outputs[i]) : is_read(writer, call->outputs[i]));
         changed |=
             i > 0 && call->stack != NULL && mdf_source_is_live(writer, call->outputs[i]) && mark(writer, call->stack->columns);
@@ -74,10 +72,10 @@ static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered
     if (call->stack != NULL) { /* what it puts there it takes from the stack's own item */
         return (any && mark(writer, call->stack->stack)) || changed;
     }
-    for (i = 0; any && (routine != NULL || may_refuse) && i < call->n_outputs; i++) {
+    for (size_t i = 0; any && (routine != NULL || may_refuse) && i < call->n_outputs; i++) {
         changed |= mark(writer, call->outputs[i]);
     }
-    for (i = 0; any && i < call->n_inputs; i++) {
+    for (size_t i = 0; any && i < call->n_inputs; i++) {
         changed |= mark(writer, call->inputs[i]);
     }
     return changed;
@@ -86,9 +84,8 @@ static bool mark_call(struct mdf_source_writer *writer, const struct mdf_lowered
 static bool mark_branches(struct mdf_source_writer *writer, const struct mdf_lowered_if *branches)
 {
     bool changed = mark(writer, branches->condition);
-    size_t i;
 
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         if (mdf_source_is_live(writer, branches->merges[i].out)) {
             changed |= mark(writer, branches->merges[i].then);
             changed |= mark(writer, branches->merges[i].otherwise);
@@ -102,20 +99,19 @@ static bool mark_branches(struct mdf_source_writer *writer, const struct mdf_low
 static bool mark_loop(struct mdf_source_writer *writer, const struct mdf_lowered_loop *loop)
 {
     bool changed = mark(writer, loop->trip_count);
-    size_t i;
 
     changed |= mark(writer, loop->condition);
     changed |= mark(writer, loop->next_condition);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (mdf_source_is_live(writer, loop->states[i].parameter)) {
             changed |= mark(writer, loop->states[i].initial);
             changed |= mark(writer, loop->states[i].next);
         }
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         changed |= mdf_source_is_live(writer, loop->rows[i].parameter) && mark(writer, loop->rows[i].source);
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (mdf_source_is_live(writer, loop->stacks[i].stack)) {
             changed |= mark(writer, loop->stacks[i].item);
             changed |= loop->stacks[i].appends && mark(writer, loop->stacks[i].initial);
@@ -129,9 +125,8 @@ static bool mark_nest(struct mdf_source_writer *writer, const struct mdf_lowered
 {
     struct mdf_nest_set steps = mdf_source_live_steps(writer, nest);
     bool changed = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps && !mdf_nest_set_is_empty(&steps); i++) {
+    for (size_t i = 0; i < nest->n_steps && !mdf_nest_set_is_empty(&steps); i++) {
         mdf_lowered_id id = nest->steps[i].view.id;
 
         /* What is open says how long the axis is. */
@@ -144,7 +139,6 @@ static bool mark_nest(struct mdf_source_writer *writer, const struct mdf_lowered
 static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_op *op)
 {
     bool changed = false;
-    size_t i;
 
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
@@ -162,7 +156,7 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
         return false;
     }
     /* Where what is put is not read, it is still asked whether the place is there. */
-    for (i = op->code == MDF_LOWERED_PUT && !mdf_source_is_live(writer, op->out) ? 2 : 0; i < op->n_in; i++) {
+    for (size_t i = op->code == MDF_LOWERED_PUT && !mdf_source_is_live(writer, op->out) ? 2 : 0; i < op->n_in; i++) {
         changed |= mark(writer, op->in[i]);
     }
     return changed;
@@ -171,9 +165,8 @@ static bool mark_op(struct mdf_source_writer *writer, const struct mdf_lowered_o
 static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lowered_region *region)
 {
     bool changed = false;
-    size_t i;
 
-    for (i = region->n_ops; i-- > 0;) {
+    for (size_t i = region->n_ops; i-- > 0;) {
         changed |= mark_op(writer, &region->ops[i]);
     }
     return changed;
@@ -182,9 +175,8 @@ static bool mark_region(struct mdf_source_writer *writer, const struct mdf_lower
 void mdf_source_mark_live(struct mdf_source_writer *writer)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    size_t i;
 
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         if (writer->find_slot(writer->slot_context, lowered->outputs[i].slot) != NULL) {
             mark(writer, lowered->outputs[i].id);
             if (lowered->outputs[i].is_optional) {

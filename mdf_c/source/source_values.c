@@ -28,9 +28,9 @@ size_t mdf_source_open_axis(const struct mdf_value *form)
 size_t mdf_source_length(const struct mdf_source_writer *writer, mdf_lowered_id id)
 {
     const struct mdf_value *form = &value_of(writer, id)->form;
-    size_t n = writer->values[id].n_items, axis;
+    size_t n = writer->values[id].n_items;
 
-    for (axis = 0; n > 0 && axis < form->rank; axis++) {
+    for (size_t axis = 0; n > 0 && axis < form->rank; axis++) {
         n *= axis == mdf_source_open_axis(form) ? 1 : (size_t)mdf_source_shape(form)[axis];
     }
     return n > 0 ? n : form->length;
@@ -112,9 +112,8 @@ void mdf_source_declare_result(struct mdf_source_writer *writer, mdf_lowered_id 
 static bool is_overwritten(struct mdf_source_writer *writer, mdf_lowered_id id, const struct mdf_source_slot *slot)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    size_t i;
 
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         if (lowered->outputs[i].id != id && writer->find_slot(writer->slot_context, lowered->outputs[i].slot) == slot) {
             return true;
         }
@@ -124,9 +123,7 @@ static bool is_overwritten(struct mdf_source_writer *writer, mdf_lowered_id id, 
 
 static bool is_output(const struct mdf_lowered *lowered, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         if (lowered->outputs[i].id == id) {
             return true;
         }
@@ -174,9 +171,8 @@ static bool name_input(struct mdf_source_writer *writer, mdf_lowered_id id)
 bool mdf_source_name_values(struct mdf_source_writer *writer)
 {
     const struct mdf_lowered *lowered = writer->lowered;
-    mdf_lowered_id id;
 
-    for (id = 0; id < lowered->n_values; id++) {
+    for (mdf_lowered_id id = 0; id < lowered->n_values; id++) {
         uint8_t place = lowered->values[id].place;
 
         if (writer->values[id].is_live && place == MDF_LOWERED_INPUT && !name_input(writer, id)) {

@@ -375,7 +375,7 @@ const char *mdf_source_constant_array(struct mdf_source_writer *writer, mdf_dtyp
 static size_t quote_character(struct mdf_text *quoted, const unsigned char *at, size_t left)
 {
     char shown[MDF_VISIBLE_SIZE];
-    size_t n_read, i;
+    size_t n_read;
 
     mdf_visible_character(at, left, shown, &n_read);
     if (*at == '"' || *at == '\\') {
@@ -383,7 +383,7 @@ static size_t quote_character(struct mdf_text *quoted, const unsigned char *at, 
     } else if (*at != '?' && shown[0] != '\\') {
         mdf_text_append(quoted, shown, n_read);
     } else {
-        for (i = 0; i < n_read; i++) {
+        for (size_t i = 0; i < n_read; i++) {
             mdf_text_printf(quoted, "\\%03o", (unsigned)at[i]);
         }
     }
@@ -445,9 +445,7 @@ const char *mdf_source_comment(struct mdf_source_writer *writer, const char *tex
 
 static void indent(struct mdf_source_writer *writer)
 {
-    int i;
-
-    for (i = 0; i < writer->depth + 1; i++) {
+    for (int i = 0; i < writer->depth + 1; i++) {
         mdf_text_append(&writer->body, "    ", 4);
     }
 }

@@ -118,9 +118,7 @@ int mdf_dtype_to_onnx(mdf_dtype dtype)
 
 mdf_dtype mdf_dtype_from_onnx(int64_t data_type)
 {
-    size_t i;
-
-    for (i = 0; i < MDF_DTYPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_DTYPE_COUNT; i++) {
         if (properties[i].onnx == data_type) {
             return (mdf_dtype)i;
         }
@@ -174,9 +172,7 @@ static bool find_name(const struct type_name *names, const char *text, size_t le
 
 static bool find_property(const char *text, size_t length, struct mdf_declared_type *type)
 {
-    size_t i;
-
-    for (i = 0; i < MDF_DTYPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_DTYPE_COUNT; i++) {
         if (mdf_bytes_are(text, length, properties[i].name)) {
             type->dtype = (mdf_dtype)i;
             type->exact = true;
@@ -244,13 +240,12 @@ bool mdf_parse_type(const char *text, struct mdf_declared_type *type)
 const char *mdf_nearest_type(const char *text)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
     mdf_nearest_begin(&nearest, text);
-    for (i = 0; i < MDF_DTYPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_DTYPE_COUNT; i++) {
         mdf_nearest_offer(&nearest, properties[i].name);
     }
-    for (i = 0; plain_names[i].name != NULL; i++) {
+    for (size_t i = 0; plain_names[i].name != NULL; i++) {
         mdf_nearest_offer(&nearest, plain_names[i].name);
     }
     return mdf_nearest_result(&nearest);

@@ -281,9 +281,7 @@ static void load_double(mdf_dtype dtype, double *target, const void *source, siz
 /* Imaginary parts of complex numbers, 0 of others. */
 static void load_imaginary(mdf_dtype dtype, double *target, const void *source, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (dtype == MDF_DTYPE_COMPLEX64) {
             target[i] = (double)((const float *)source)[2 * i + 1];
         } else {
@@ -316,9 +314,7 @@ static void store_double(mdf_dtype dtype, void *target, const double *source, si
 
 static void store_complex(mdf_dtype dtype, void *target, const double *real, const double *imaginary, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (dtype == MDF_DTYPE_COMPLEX64) {
             ((float *)target)[2 * i] = (float)real[i];
             ((float *)target)[2 * i + 1] = (float)imaginary[i];
@@ -348,7 +344,6 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
 {
     int64_t integers[BLOCK];
     double reals[BLOCK], imaginary[BLOCK];
-    size_t i;
 
     if (mdf_dtype_is_whole(source_dtype) &&
         (mdf_dtype_is_whole(target_dtype) || (target_dtype == MDF_DTYPE_FLOAT32 && source_dtype != MDF_DTYPE_UINT64))) {
@@ -371,7 +366,7 @@ static void convert_block(mdf_dtype target_dtype, void *target, mdf_dtype source
         store_complex(target_dtype, target, reals, imaginary, n);
         return;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         ((uint8_t *)target)[i] = reals[i] != 0 || imaginary[i] != 0;
     }
 }

@@ -7,9 +7,8 @@
 static struct mdf_value *find(const struct mdf_value *object, const char *key)
 {
     struct mdf_value *items = object->data;
-    size_t i;
 
-    for (i = 0; object->kind == MDF_KIND_DICT && i < object->length; i++) {
+    for (size_t i = 0; object->kind == MDF_KIND_DICT && i < object->length; i++) {
         if (strcmp(mdf_value_to_string(&items[2 * i]), key) == 0) {
             return &items[2 * i + 1];
         }
@@ -20,7 +19,7 @@ static struct mdf_value *find(const struct mdf_value *object, const char *key)
 struct mdf_value *mdf_entry(struct mdf_memory *memory, struct mdf_value *object, const char *key)
 {
     struct mdf_value *found = find(object, key), *items, *old = object->data, longer = {0};
-    size_t n = object->kind == MDF_KIND_DICT ? object->length : 0, i;
+    size_t n = object->kind == MDF_KIND_DICT ? object->length : 0;
 
     if (found != NULL) {
         return found;
@@ -30,7 +29,7 @@ struct mdf_value *mdf_entry(struct mdf_memory *memory, struct mdf_value *object,
         mdf_value_clear(memory, &longer);
         return NULL;
     }
-    for (i = 0; i < 2 * n; i++) {
+    for (size_t i = 0; i < 2 * n; i++) {
         mdf_value_swap(&items[i], &old[i]);
     }
     mdf_value_swap(object, &longer);

@@ -25,12 +25,12 @@ static bool survey_size(struct survey *survey, size_t axis, int64_t size)
 static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, size_t depth)
 {
     const int64_t *shape = mdf_value_shape(leaf);
-    size_t i, rank = depth + leaf->rank;
+    size_t rank = depth + leaf->rank;
 
     if (rank > DEEPEST_ARRAY || (survey->rank != SIZE_MAX && survey->rank != rank) || survey->is_known[rank]) {
         return false; /* too deep, or not as deep as others, of which an empty list may be one */
     }
-    for (i = 0; i < leaf->rank; i++) {
+    for (size_t i = 0; i < leaf->rank; i++) {
         if (!survey_size(survey, depth + i, shape[i])) {
             return false;
         }
@@ -48,8 +48,6 @@ static bool survey_leaf(struct survey *survey, const struct mdf_value *leaf, siz
 
 static bool survey_list(struct survey *survey, const struct mdf_value *value, size_t depth)
 {
-    size_t i;
-
     if (value->kind == MDF_KIND_TENSOR) {
         return survey_leaf(survey, value, depth);
     }
@@ -59,7 +57,7 @@ static bool survey_list(struct survey *survey, const struct mdf_value *value, si
     if (!survey_size(survey, depth, (int64_t)value->length)) {
         return false;
     }
-    for (i = 0; i < value->length; i++) {
+    for (size_t i = 0; i < value->length; i++) {
         if (!survey_list(survey, &mdf_value_items(value)[i], depth + 1)) {
             return false;
         }
@@ -69,16 +67,14 @@ static bool survey_list(struct survey *survey, const struct mdf_value *value, si
 
 static char *fill_array(char *elements, mdf_dtype dtype, const struct mdf_value *value)
 {
-    size_t i;
-
     if (value->kind == MDF_KIND_LIST) {
-        for (i = 0; i < value->length; i++) {
+        for (size_t i = 0; i < value->length; i++) {
             elements = fill_array(elements, dtype, &mdf_value_items(value)[i]);
         }
         return elements;
     }
     if (dtype == MDF_DTYPE_STRING) {
-        for (i = 0; i < value->length; i++) {
+        for (size_t i = 0; i < value->length; i++) {
             ((char **)(void *)elements)[i] = mdf_string_share(((char **)value->data)[i]);
         }
     } else {
@@ -139,10 +135,9 @@ int mdf_value_from_similar_arrays(struct mdf_memory *memory, struct mdf_value *t
 {
     const struct mdf_value *items = mdf_value_items(list), *largest = NULL;
     struct mdf_value same = {0}, *views;
-    size_t i;
     int made;
 
-    for (i = 0; list->kind == MDF_KIND_LIST && i < list->length; i++) {
+    for (size_t i = 0; list->kind == MDF_KIND_LIST && i < list->length; i++) {
         if (items[i].kind != MDF_KIND_TENSOR || (largest != NULL && !is_similar(largest, &items[i]))) {
             return 0;
         }
@@ -152,7 +147,7 @@ int mdf_value_from_similar_arrays(struct mdf_memory *memory, struct mdf_value *t
         return 0;
     }
     views = mdf_value_make_list(memory, &same, list->length);
-    for (i = 0; views != NULL && i < list->length; i++) {
+    for (size_t i = 0; views != NULL && i < list->length; i++) {
         if (!mdf_value_reshape(memory, &views[i], &items[i], largest->rank, mdf_value_shape(largest))) {
             views = NULL;
         }

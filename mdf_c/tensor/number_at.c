@@ -16,14 +16,14 @@ static bool normalise(int64_t index, uint64_t n, uint64_t *position)
 static bool array_number(const struct mdf_value *value, const int64_t *indices, size_t n_indices, double *number)
 {
     const int64_t *shape = mdf_value_shape(value);
-    size_t first = 0, n_each = value->length, i;
+    size_t first = 0, n_each = value->length;
     uint64_t position;
 
     if (n_indices > value->rank || value->dtype >= MDF_DTYPE_COUNT || mdf_dtype_kind((mdf_dtype)value->dtype) == 's' ||
         mdf_dtype_kind((mdf_dtype)value->dtype) == 'c') {
         return false;
     }
-    for (i = 0; i < n_indices; i++) {
+    for (size_t i = 0; i < n_indices; i++) {
         if (!normalise(indices[i], (uint64_t)shape[i], &position) || n_each == 0) {
             return false;
         }

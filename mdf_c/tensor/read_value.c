@@ -96,15 +96,13 @@ static bool same_elements(const struct mdf_value *a, const struct mdf_value *b)
 
 bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
 {
-    size_t i;
-
     if (a->kind != b->kind || a->length != b->length) {
         return false;
     }
     if (a->kind == MDF_KIND_TENSOR) {
         return a->dtype == b->dtype && mdf_value_has_shape_of(a, b) && same_elements(a, b);
     }
-    for (i = 0; i < mdf_value_n_items(a); i++) {
+    for (size_t i = 0; i < mdf_value_n_items(a); i++) {
         if (!mdf_value_equal(&mdf_value_items(a)[i], &mdf_value_items(b)[i])) {
             return false;
         }
@@ -114,7 +112,7 @@ bool mdf_value_equal(const struct mdf_value *a, const struct mdf_value *b)
 
 void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
 {
-    size_t used, i;
+    size_t used;
 
     switch ((mdf_kind)value->kind) {
     case MDF_KIND_NONE:
@@ -130,7 +128,7 @@ void mdf_value_describe(const struct mdf_value *value, char *text, size_t size)
         break;
     }
     snprintf(text, size, "%s", mdf_dtype_name(value->dtype));
-    for (i = 0; i < value->rank; i++) {
+    for (size_t i = 0; i < value->rank; i++) {
         used = strlen(text);
         snprintf(text + used, size - used, "%s%lld", i == 0 ? "[" : ",", (long long)mdf_value_shape(value)[i]);
     }

@@ -12,7 +12,6 @@ static bool has_form_of(const struct mdf_value *item, const struct mdf_value *fi
 bool mdf_rows_form(const struct mdf_value *list, struct mdf_value *form)
 {
     const struct mdf_value *items = list->kind == MDF_KIND_LIST && list->length > 0 ? mdf_value_items(list) : NULL;
-    size_t i;
 
     if (list->kind != MDF_KIND_LIST || list->dtype == MDF_DTYPE_STRING) {
         return false;
@@ -21,7 +20,7 @@ bool mdf_rows_form(const struct mdf_value *list, struct mdf_value *form)
     if (items == NULL) {
         return list->dtype != MDF_DTYPE_NONE;
     }
-    for (i = 0; i < list->length; i++) {
+    for (size_t i = 0; i < list->length; i++) {
         if (!has_form_of(&items[i], &items[0]) || items[0].rank >= MDF_INLINE_RANK) {
             return false;
         }

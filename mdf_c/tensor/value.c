@@ -105,18 +105,16 @@ static struct mdf_buffer *new_buffer(struct mdf_memory *memory, size_t capacity_
  * of documents and expressions bound. */
 static void empty_buffer(struct mdf_buffer *buffer)
 {
-    size_t i;
-
     if (buffer->content == MDF_CONTENT_STRINGS) {
         char **strings = elements_of(buffer);
 
-        for (i = 0; i < buffer->n_owned; i++) {
+        for (size_t i = 0; i < buffer->n_owned; i++) {
             mdf_string_release(buffer->memory, strings[i]);
         }
     } else if (buffer->content == MDF_CONTENT_VALUES) {
         struct mdf_value *values = elements_of(buffer);
 
-        for (i = 0; i < buffer->n_owned; i++) {
+        for (size_t i = 0; i < buffer->n_owned; i++) {
             mdf_value_clear(buffer->memory, &values[i]);
         }
     }
@@ -203,10 +201,10 @@ void mdf_value_forget(struct mdf_value *value)
 
 bool mdf_shape_n_elements(size_t rank, const int64_t *shape, size_t *n_elements)
 {
-    size_t product = 1, i;
+    size_t product = 1;
     bool empty = false, fits = true;
 
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         if (shape[i] < 0) {
             return false;
         }
@@ -409,7 +407,7 @@ static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
 {
     struct mdf_value grown = {0};
     struct mdf_value *items;
-    size_t i, room;
+    size_t room;
 
     if (!mdf_size_multiply(list->length < 4 ? 4 : list->length, 2, &room)) {
         return false;
@@ -418,7 +416,7 @@ static bool grow_list(struct mdf_memory *memory, struct mdf_value *list)
     if (items == NULL) {
         return false;
     }
-    for (i = 0; i < list->length; i++) {
+    for (size_t i = 0; i < list->length; i++) {
         if ((i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) ||
             !mdf_value_share(memory, &items[i], &mdf_value_items(list)[i])) {
             mdf_value_clear(memory, &grown);
@@ -453,15 +451,13 @@ static bool has_room_behind(const struct mdf_memory *memory, const struct mdf_va
 /* Whether a value holds a buffer, at whatever depth; where it has more than `n_left` parts, it may. */
 static bool may_hold(const struct mdf_value *value, const struct mdf_buffer *buffer, size_t *n_left)
 {
-    size_t i;
-
     if (value->kind != MDF_KIND_LIST && value->kind != MDF_KIND_DICT) {
         return false;
     }
     if (value->buffer == buffer || *n_left == 0) {
         return true;
     }
-    for (i = 0; i < mdf_value_n_items(value); i++) {
+    for (size_t i = 0; i < mdf_value_n_items(value); i++) {
         *n_left -= *n_left > 0;
         if (may_hold(&mdf_value_items(value)[i], buffer, n_left)) {
             return true;
@@ -507,9 +503,8 @@ static void share(struct mdf_value *target, const struct mdf_value *source)
 static bool copy_items(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
 {
     struct mdf_value *items = make_items(memory, target, source->kind, source->length, mdf_value_n_items(source));
-    size_t i;
 
-    for (i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
+    for (size_t i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
         if ((i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) ||
             !mdf_value_share(memory, &items[i], &mdf_value_items(source)[i])) {
             return false;
@@ -595,7 +590,6 @@ bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, cons
                        const int64_t *shape)
 {
     void *elements = mdf_value_make_tensor(memory, target, source->dtype, rank, shape);
-    size_t i;
 
     if (elements == NULL) {
         return false;
@@ -604,7 +598,7 @@ bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, cons
     if (source->dtype != MDF_DTYPE_STRING) {
         return mdf_memory_copy(memory, elements, source->data, source->length * mdf_dtype_size(source->dtype));
     }
-    for (i = 0; i < source->length; i++) {
+    for (size_t i = 0; i < source->length; i++) {
         if (i % ITEMS_PER_LOOK == 0 && mdf_stop_heed(memory->stop)) {
             return false;
         }
@@ -617,9 +611,8 @@ bool mdf_value_reshape(struct mdf_memory *memory, struct mdf_value *target, cons
 static bool copy_strings_apart(struct mdf_memory *memory, struct mdf_value *target, const struct mdf_value *source)
 {
     char **strings = mdf_value_make_tensor(memory, target, MDF_DTYPE_STRING, source->rank, mdf_value_shape(source));
-    size_t i;
 
-    for (i = 0; strings != NULL && i < source->length; i++) {
+    for (size_t i = 0; strings != NULL && i < source->length; i++) {
         const char *string = ((const char *const *)source->data)[i];
 
         strings[i] = string != NULL ? mdf_string_new(memory, string, mdf_string_length(string)) : NULL;
@@ -635,7 +628,6 @@ bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, c
 {
     const struct mdf_value *from = mdf_value_items(source);
     struct mdf_value *items;
-    size_t i;
 
     if (source->kind == MDF_KIND_NONE || target == source) {
         return mdf_value_share(memory, target, source);
@@ -645,7 +637,7 @@ bool mdf_value_copy_apart(struct mdf_memory *memory, struct mdf_value *target, c
                                                  : copy_elements(memory, target, source);
     }
     items = make_items(memory, target, source->kind, source->length, mdf_value_n_items(source));
-    for (i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
+    for (size_t i = 0; items != NULL && i < mdf_value_n_items(source); i++) {
         if (!mdf_value_copy_apart(memory, &items[i], &from[i])) {
             return false;
         }

@@ -82,9 +82,9 @@ static int create_beside(char *temporary, size_t length, const char *path)
 {
     struct stat about;
     bool replaces = stat(path, &about) == 0;
-    int file = -1, attempt;
+    int file = -1;
 
-    for (attempt = 0; file < 0 && attempt < ATTEMPTS; attempt++) {
+    for (int attempt = 0; file < 0 && attempt < ATTEMPTS; attempt++) {
         snprintf(temporary + length, ENDING_SIZE, ".%ld-%d.new", (long)getpid(), attempt);
         file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST) {

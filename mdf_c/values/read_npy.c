@@ -213,12 +213,12 @@ static mdf_dtype dtype_of(char kind, size_t element_size)
 /* Place in the file, in elements, of the element that stands at `index` in row-major order. */
 static size_t column_major_place(const struct mdf_npy *npy, size_t index)
 {
-    size_t place = 0, stride = 1, i;
+    size_t place = 0, stride = 1;
 
-    for (i = 0; i < npy->rank; i++) {
+    for (size_t i = 0; i < npy->rank; i++) {
         stride *= (size_t)npy->shape[i];
     }
-    for (i = npy->rank; i-- > 0;) {
+    for (size_t i = npy->rank; i-- > 0;) {
         stride /= (size_t)npy->shape[i];
         place += index % (size_t)npy->shape[i] * stride;
         index /= (size_t)npy->shape[i];
@@ -233,9 +233,7 @@ static const unsigned char *element_at(const struct mdf_npy *npy, size_t index)
 
 static void copy_swapped(unsigned char *target, const unsigned char *source, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         target[i] = source[n - 1 - i];
     }
 }
@@ -249,10 +247,10 @@ void mdf_npy_copy(const struct mdf_npy *npy, void *elements)
 {
     unsigned char *target = elements;
     size_t n_elements = npy->element_size > 0 ? npy->n_bytes / npy->element_size : 0;
-    size_t size = npy->element_size, part = npy->kind == 'c' ? size / 2 : size, i, j;
+    size_t size = npy->element_size, part = npy->kind == 'c' ? size / 2 : size;
 
     if (npy->kind == 'b') { /* any byte may stand in a file; a bool is 0 or 1 */
-        for (i = 0; i < n_elements; i++) {
+        for (size_t i = 0; i < n_elements; i++) {
             target[i] = *element_at(npy, i) != 0;
         }
         return;
@@ -263,14 +261,14 @@ void mdf_npy_copy(const struct mdf_npy *npy, void *elements)
         }
         return;
     }
-    for (i = 0; i < n_elements; i++, target += size) {
+    for (size_t i = 0; i < n_elements; i++, target += size) {
         const unsigned char *source = element_at(npy, i);
 
         if (!npy->swap) {
             memcpy(target, source, size);
             continue;
         }
-        for (j = 0; j < size; j += part) {
+        for (size_t j = 0; j < size; j += part) {
             copy_swapped(target + j, source + j, part);
         }
     }
@@ -287,14 +285,14 @@ static void append_utf8(struct mdf_text *text, uint32_t code)
 /* One string of the file, without the zeros that fill it up. Bytes (kind S) are taken for Latin-1. */
 static void decode_string(const struct mdf_npy *npy, const unsigned char *element, struct mdf_text *text)
 {
-    size_t unit = npy->kind == 'U' ? 4 : 1, n = npy->element_size / unit, i;
+    size_t unit = npy->kind == 'U' ? 4 : 1, n = npy->element_size / unit;
     uint32_t code;
 
     while (n > 0 && memcmp(element + (n - 1) * unit, "\0\0\0", unit) == 0) {
         n--;
     }
     text->length = 0;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         code = element[i];
         if (unit == 4 && npy->swap) {
             copy_swapped((unsigned char *)&code, element + i * unit, unit);
@@ -309,10 +307,9 @@ static bool copy_strings(struct mdf_memory *memory, const struct mdf_npy *npy, c
 {
     struct mdf_text text;
     bool done = true;
-    size_t i;
 
     mdf_text_init(&text, memory);
-    for (i = 0; i < n_elements && done; i++) {
+    for (size_t i = 0; i < n_elements && done; i++) {
         decode_string(npy, element_at(npy, i), &text);
         target[i] = text.failed ? NULL : mdf_string_new(memory, text.bytes, text.length);
         done = target[i] != NULL;

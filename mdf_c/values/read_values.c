@@ -80,10 +80,9 @@ static mdf_status read_node(const struct reader *reader, const struct mdf_node *
 static void note_sequence_type(struct mdf_value *list)
 {
     const struct mdf_value *items = mdf_value_items(list);
-    size_t i;
 
     list->dtype = MDF_DTYPE_NONE;
-    for (i = 0; i < list->length; i++) {
+    for (size_t i = 0; i < list->length; i++) {
         if (!mdf_value_is_tensor(&items[i]) || items[i].dtype != items[0].dtype) {
             return;
         }
@@ -116,7 +115,7 @@ static mdf_status read_sequence(const struct reader *reader, const struct mdf_no
 
 static mdf_status read_object(const struct reader *reader, const struct mdf_node *node, struct mdf_value *value)
 {
-    size_t n = node->as.object.n, i;
+    size_t n = node->as.object.n;
     struct mdf_value *pairs;
     mdf_status status = MDF_OK;
 
@@ -131,7 +130,7 @@ static mdf_status read_object(const struct reader *reader, const struct mdf_node
     if (pairs == NULL) {
         return out_of_memory(reader);
     }
-    for (i = 0; i < n && status == MDF_OK; i++) {
+    for (size_t i = 0; i < n && status == MDF_OK; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
 
         if (!mdf_value_make_string(reader->memory, &pairs[2 * i], entry->key, strlen(entry->key))) {
@@ -145,9 +144,7 @@ static mdf_status read_object(const struct reader *reader, const struct mdf_node
 /* Whether typed forms stand below a list. */
 static bool holds_objects(const struct mdf_node *list)
 {
-    size_t i;
-
-    for (i = 0; list->kind == MDF_NODE_LIST && i < list->as.list.n; i++) {
+    for (size_t i = 0; list->kind == MDF_NODE_LIST && i < list->as.list.n; i++) {
         const struct mdf_node *item = &list->as.list.items[i];
 
         if (item->kind == MDF_NODE_OBJECT || holds_objects(item)) {

@@ -21,8 +21,6 @@ struct mdf_recorded_form {
 mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory *memory, const struct mdf_column *columns,
                               size_t n_columns, mdf_error *error)
 {
-    size_t i;
-
     memset(recording, 0, sizeof *recording);
     recording->memory = memory;
     recording->columns = columns;
@@ -31,7 +29,7 @@ mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory
     if (recording->column_forms == NULL) {
         return mdf_memory_error(memory, error);
     }
-    for (i = 0; i < n_columns; i++) {
+    for (size_t i = 0; i < n_columns; i++) {
         recording->column_forms[i] = SIZE_MAX;
     }
     return MDF_OK;
@@ -40,12 +38,11 @@ mdf_status mdf_recording_init(struct mdf_recording *recording, struct mdf_memory
 void mdf_recording_release(struct mdf_recording *recording)
 {
     struct mdf_memory *memory = recording->memory;
-    size_t i;
 
-    for (i = 0; i < recording->n_forms; i++) {
+    for (size_t i = 0; i < recording->n_forms; i++) {
         mdf_memory_release(memory, recording->forms[i].shape);
     }
-    for (i = 0; i < recording->n_others; i++) {
+    for (size_t i = 0; i < recording->n_others; i++) {
         mdf_value_clear(memory, &recording->others[i]);
     }
     mdf_memory_release(memory, recording->words);

@@ -18,9 +18,7 @@ struct extent {
 
 static void widen(struct extent *extent, const struct mdf_value *value)
 {
-    size_t i;
-
-    for (i = 0; i < extent->rank; i++) {
+    for (size_t i = 0; i < extent->rank; i++) {
         if (extent->shape[i] < mdf_value_shape(value)[i]) {
             extent->shape[i] = mdf_value_shape(value)[i];
         }
@@ -31,9 +29,8 @@ static mdf_status measure(struct extent *extent, const struct mdf_report *report
                           mdf_error *error)
 {
     const struct mdf_recording *recording = report->recording;
-    size_t step;
 
-    for (step = first_step; step < recording->n_steps && !extent->as_text; step++) {
+    for (size_t step = first_step; step < recording->n_steps && !extent->as_text; step++) {
         struct mdf_value value = mdf_recording_value(recording, step, column);
 
         if (value.kind == MDF_KIND_NONE) {
@@ -91,9 +88,9 @@ static void append_cell(struct mdf_text *text, const char *bytes, size_t length)
 /* Appends "[2][0]" for cell number `cell` of an array. */
 static void append_position(struct mdf_text *name, const struct extent *extent, size_t cell)
 {
-    size_t block = extent->n_cells, i;
+    size_t block = extent->n_cells;
 
-    for (i = 0; i < extent->rank; i++) {
+    for (size_t i = 0; i < extent->rank; i++) {
         block /= (size_t)extent->shape[i];
         mdf_text_printf(name, "[%zu]", cell / block);
         cell %= block;
@@ -103,12 +100,11 @@ static void append_position(struct mdf_text *name, const struct extent *extent, 
 static void append_names(struct mdf_text *text, struct mdf_text *scratch, const struct mdf_report *report,
                          const struct extent *extents)
 {
-    size_t column, cell;
     bool first = !mdf_report_has_times(report);
 
     mdf_text_append_string(text, first ? "" : MDF_TIME_COLUMN);
-    for (column = 0; column < report->recording->n_columns; column++) {
-        for (cell = 0; cell < extents[column].n_cells && !text->failed && !scratch->failed; cell++) {
+    for (size_t column = 0; column < report->recording->n_columns; column++) {
+        for (size_t cell = 0; cell < extents[column].n_cells && !text->failed && !scratch->failed; cell++) {
             mdf_text_append(text, ",", !first);
             first = false;
             scratch->length = 0;
@@ -123,10 +119,10 @@ static void append_names(struct mdf_text *text, struct mdf_text *scratch, const 
 /* The number that the element at cell number `cell` of the extent has in `value`; false where it has none there. */
 static bool find_element(const struct extent *extent, const struct mdf_value *value, size_t cell, size_t *index)
 {
-    size_t block = extent->n_cells, i;
+    size_t block = extent->n_cells;
 
     *index = 0;
-    for (i = 0; i < extent->rank; i++) {
+    for (size_t i = 0; i < extent->rank; i++) {
         size_t size = (size_t)mdf_value_shape(value)[i], position;
 
         block /= (size_t)extent->shape[i];
@@ -170,7 +166,6 @@ static mdf_status append_value(struct mdf_text *text, struct mdf_text *scratch, 
 static mdf_status append_row(struct mdf_text *text, struct mdf_text *scratch, const struct mdf_report *report,
                              const struct extent *extents, size_t step, mdf_error *error)
 {
-    size_t column, cell;
     mdf_status status = MDF_OK;
     bool first = !mdf_report_has_times(report);
     char number[MDF_NUMBER_TEXT_SIZE];
@@ -178,10 +173,10 @@ static mdf_status append_row(struct mdf_text *text, struct mdf_text *scratch, co
     if (!first) {
         mdf_text_append(text, number, mdf_format_float64(report->recording->times[step], number));
     }
-    for (column = 0; column < report->recording->n_columns; column++) {
+    for (size_t column = 0; column < report->recording->n_columns; column++) {
         struct mdf_value value = mdf_recording_value(report->recording, step, column);
 
-        for (cell = 0; cell < extents[column].n_cells && status == MDF_OK; cell++) {
+        for (size_t cell = 0; cell < extents[column].n_cells && status == MDF_OK; cell++) {
             mdf_text_append(text, ",", !first);
             first = false;
             status = append_value(text, scratch, &extents[column], &value, cell, error);
@@ -194,7 +189,7 @@ static mdf_status append_row(struct mdf_text *text, struct mdf_text *scratch, co
 mdf_status mdf_write_report_csv(struct mdf_text *text, const struct mdf_report *report, mdf_error *error)
 {
     const struct mdf_recording *recording = report->recording;
-    size_t first_step = report->trace || recording->n_steps == 0 ? 0 : recording->n_steps - 1, i;
+    size_t first_step = report->trace || recording->n_steps == 0 ? 0 : recording->n_steps - 1;
     struct extent *extents = mdf_memory_allocate_zeroed(text->memory, recording->n_columns, sizeof *extents);
     struct mdf_text scratch;
     mdf_status status = MDF_OK;
@@ -203,19 +198,19 @@ mdf_status mdf_write_report_csv(struct mdf_text *text, const struct mdf_report *
         return mdf_memory_error(text->memory, error);
     }
     mdf_text_init(&scratch, text->memory);
-    for (i = 0; i < recording->n_columns && status == MDF_OK; i++) {
+    for (size_t i = 0; i < recording->n_columns && status == MDF_OK; i++) {
         status = measure(&extents[i], report, first_step, i, error);
     }
     if (status == MDF_OK) {
         append_names(text, &scratch, report, extents);
     }
-    for (i = first_step; i < recording->n_steps && status == MDF_OK && !text->failed; i++) {
+    for (size_t i = first_step; i < recording->n_steps && status == MDF_OK && !text->failed; i++) {
         status = append_row(text, &scratch, report, extents, i, error);
     }
     if (status == MDF_OK && (text->failed || scratch.failed)) {
         status = mdf_memory_error(text->memory, error);
     }
-    for (i = 0; i < recording->n_columns; i++) {
+    for (size_t i = 0; i < recording->n_columns; i++) {
         mdf_memory_release(recording->memory, extents[i].shape);
     }
     mdf_text_release(&scratch);

@@ -135,10 +135,8 @@ void mdf_write_json_element(struct mdf_text *text, const struct mdf_value *value
 
 static void append_flat(struct mdf_text *text, const struct mdf_value *value)
 {
-    size_t i;
-
     mdf_text_append(text, "[", 1);
-    for (i = 0; i < value->length && !text->failed; i++) {
+    for (size_t i = 0; i < value->length && !text->failed; i++) {
         mdf_text_append(text, ", ", i > 0 ? 2 : 0);
         mdf_write_json_element(text, value, i);
     }
@@ -147,10 +145,8 @@ static void append_flat(struct mdf_text *text, const struct mdf_value *value)
 
 static void append_shape(struct mdf_text *text, const struct mdf_value *value)
 {
-    size_t i;
-
     mdf_text_append(text, "[", 1);
-    for (i = 0; i < value->rank; i++) {
+    for (size_t i = 0; i < value->rank; i++) {
         mdf_text_printf(text, "%s%" PRId64, i > 0 ? ", " : "", mdf_value_shape(value)[i]);
     }
     mdf_text_append(text, "]", 1);
@@ -222,10 +218,9 @@ static mdf_status append_value(struct mdf_text *text, const struct mdf_value *va
 static mdf_status append_list(struct mdf_text *text, const struct mdf_value *list, bool typed, size_t depth, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
     mdf_text_append_string(text, typed ? "{\"sequence\": [" : "[");
-    for (i = 0; i < list->length && status == MDF_OK; i++) {
+    for (size_t i = 0; i < list->length && status == MDF_OK; i++) {
         mdf_text_append(text, ", ", i > 0 ? 2 : 0);
         status = append_value(text, &mdf_value_items(list)[i], typed, depth, error);
     }
@@ -236,10 +231,9 @@ static mdf_status append_list(struct mdf_text *text, const struct mdf_value *lis
 static mdf_status append_object(struct mdf_text *text, const struct mdf_value *object, bool typed, size_t depth, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
     mdf_text_append(text, "{", 1);
-    for (i = 0; i < object->length && status == MDF_OK; i++) {
+    for (size_t i = 0; i < object->length && status == MDF_OK; i++) {
         const char *key = mdf_value_to_string(&mdf_value_items(object)[2 * i]);
 
         mdf_text_append(text, ", ", i > 0 ? 2 : 0);
@@ -296,10 +290,9 @@ static mdf_status append_results(struct mdf_text *text, const struct mdf_report 
 {
     static const struct mdf_value nothing = {0};
     mdf_status status = MDF_OK;
-    size_t i;
 
     mdf_text_append(text, "{", 1);
-    for (i = 0; i < report->n_results && status == MDF_OK; i++) {
+    for (size_t i = 0; i < report->n_results && status == MDF_OK; i++) {
         mdf_text_append(text, ", ", i > 0 ? 2 : 0);
         append_text(text, report->result_names[i]);
         mdf_text_append(text, ": ", 2);
@@ -336,12 +329,12 @@ static mdf_status append_ports(struct mdf_text *text, const struct mdf_report *r
 static mdf_status append_outputs(struct mdf_text *text, const struct mdf_report *report, size_t step, mdf_error *error)
 {
     const struct mdf_recording *recording = report->recording;
-    size_t column = 0, node;
+    size_t column = 0;
     mdf_status status = MDF_OK;
     bool first = true;
 
     mdf_text_append(text, "{", 1);
-    for (node = 0; node < report->n_nodes && status == MDF_OK; node++) {
+    for (size_t node = 0; node < report->n_nodes && status == MDF_OK; node++) {
         if (!report->all_nodes && (column == recording->n_columns || recording->columns[column].node != node)) {
             continue;
         }
@@ -358,10 +351,10 @@ static mdf_status append_outputs(struct mdf_text *text, const struct mdf_report 
 static void append_schedule(struct mdf_text *text, const struct mdf_report *report, size_t step)
 {
     const size_t *word = mdf_recording_schedule(report->recording, step);
-    size_t n_sets = word != NULL ? *word++ : 0, set, n, i;
+    size_t n_sets = word != NULL ? *word++ : 0, n, i;
 
     mdf_text_append(text, "[", 1);
-    for (set = 0; set < n_sets; set++) {
+    for (size_t set = 0; set < n_sets; set++) {
         mdf_text_append_string(text, set > 0 ? ", [" : "[");
         for (i = 0, n = *word++; i < n; i++) {
             mdf_text_append(text, ", ", i > 0 ? 2 : 0);
@@ -375,10 +368,9 @@ static void append_schedule(struct mdf_text *text, const struct mdf_report *repo
 static mdf_status append_trace(struct mdf_text *text, const struct mdf_report *report, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t step;
 
     mdf_text_append_string(text, ",\n \"trace\": [");
-    for (step = 0; step < report->recording->n_steps && status == MDF_OK && !text->failed; step++) {
+    for (size_t step = 0; step < report->recording->n_steps && status == MDF_OK && !text->failed; step++) {
         double time = report->recording->times[step];
 
         mdf_text_append_string(text, step > 0 ? ",\n  {\"time\": " : "\n  {\"time\": ");

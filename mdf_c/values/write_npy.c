@@ -55,9 +55,9 @@ static size_t n_code_points(const char *string)
 static size_t longest_string(const struct mdf_value *value)
 {
     const char *const *strings = value->data;
-    size_t longest = 1, i;
+    size_t longest = 1;
 
-    for (i = 0; i < value->length; i++) {
+    for (size_t i = 0; i < value->length; i++) {
         size_t n = strings[i] != NULL ? n_code_points(strings[i]) : 0;
 
         longest = n > longest ? n : longest;
@@ -68,13 +68,12 @@ static size_t longest_string(const struct mdf_value *value)
 static void append_strings(struct mdf_text *bytes, const struct mdf_value *value, size_t width)
 {
     const char *const *strings = value->data;
-    size_t i, n;
 
-    for (i = 0; i < value->length && !bytes->failed; i++) {
+    for (size_t i = 0; i < value->length && !bytes->failed; i++) {
         const unsigned char *c = (const unsigned char *)(strings[i] != NULL ? strings[i] : "");
         const unsigned char *end = c + mdf_string_length(strings[i]);
 
-        for (n = 0; n < width; n++) {
+        for (size_t n = 0; n < width; n++) {
             uint32_t code = c != end ? next_code_point(&c, end) : 0;
 
             mdf_text_append(bytes, (const char *)&code, sizeof code);
@@ -87,12 +86,12 @@ static void append_header(struct mdf_text *bytes, const struct mdf_value *value,
 {
     enum { PREFIX_BYTES = 10, PREFIX_BYTES_2 = 12, ALIGNMENT = 64 };
     struct mdf_text header;
-    size_t prefix = PREFIX_BYTES, length, i;
+    size_t prefix = PREFIX_BYTES, length;
     unsigned char sizes[4];
 
     mdf_text_init(&header, bytes->memory);
     mdf_text_printf(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-    for (i = 0; i < value->rank; i++) {
+    for (size_t i = 0; i < value->rank; i++) {
         mdf_text_printf(&header, "%" PRId64 "%s", mdf_value_shape(value)[i],
                         value->rank == 1      ? ","
                         : i + 1 < value->rank ? ", "
@@ -107,7 +106,7 @@ static void append_header(struct mdf_text *bytes, const struct mdf_value *value,
     }
     mdf_text_append(&header, "\n", 1);
     length = header.length;
-    for (i = 0; i < sizeof sizes; i++) {
+    for (size_t i = 0; i < sizeof sizes; i++) {
         sizes[i] = (unsigned char)(length >> (8 * i));
     }
     mdf_text_append_string(bytes, "\x93NUMPY");

@@ -77,10 +77,10 @@ static mdf_status add_tensor(struct archive *archive, const struct mdf_value *va
 
 static mdf_status add_items(struct archive *archive, const struct mdf_value *value)
 {
-    size_t length = archive->name.length, i;
+    size_t length = archive->name.length;
     mdf_status status = MDF_OK;
 
-    for (i = 0; i < value->length && status == MDF_OK; i++) {
+    for (size_t i = 0; i < value->length && status == MDF_OK; i++) {
         const char *key = mdf_value_key(value, i);
 
         if (key != NULL) {
@@ -122,9 +122,8 @@ static bool same_form(const struct mdf_value *a, const struct mdf_value *b)
 static bool is_uniform(const struct mdf_recording *recording, size_t column)
 {
     struct mdf_value first = mdf_recording_value(recording, 0, column);
-    size_t step;
 
-    for (step = 0; step < recording->n_steps; step++) {
+    for (size_t step = 0; step < recording->n_steps; step++) {
         struct mdf_value value = mdf_recording_value(recording, step, column);
 
         if (!same_form(&first, &value)) {
@@ -171,7 +170,6 @@ static mdf_status add_column(struct archive *archive, const struct mdf_report *r
     const struct mdf_recording *recording = report->recording;
     struct mdf_value value = {0};
     mdf_status status = MDF_OK;
-    size_t step;
 
     if (report->trace && is_uniform(recording, column)) {
         archive->name.length = 0;
@@ -181,7 +179,7 @@ static mdf_status add_column(struct archive *archive, const struct mdf_report *r
         mdf_value_clear(archive->memory, &value);
         return status;
     }
-    for (step = report->trace ? 0 : recording->n_steps - 1; step < recording->n_steps && status == MDF_OK; step++) {
+    for (size_t step = report->trace ? 0 : recording->n_steps - 1; step < recording->n_steps && status == MDF_OK; step++) {
         value = mdf_recording_value(recording, step, column);
         archive->name.length = 0;
         if (report->trace) {
@@ -240,22 +238,21 @@ static mdf_status add_content(struct archive *archive, const struct content *con
 {
     const struct mdf_recording *recording = content->report != NULL ? content->report->recording : NULL;
     mdf_status status = MDF_OK;
-    size_t i;
 
     if (recording != NULL && recording->n_columns > 0 && mdf_report_has_times(content->report)) {
         status = add_times(archive, recording);
     }
-    for (i = 0; recording != NULL && i < recording->n_columns && recording->n_steps > 0 && status == MDF_OK; i++) {
+    for (size_t i = 0; recording != NULL && i < recording->n_columns && recording->n_steps > 0 && status == MDF_OK; i++) {
         status = add_column(archive, content->report, i);
     }
-    for (i = 0; content->report != NULL && i < content->report->n_gradients && status == MDF_OK; i++) {
+    for (size_t i = 0; content->report != NULL && i < content->report->n_gradients && status == MDF_OK; i++) {
         const struct mdf_report_gradient *gradient = &content->report->gradients[i];
 
         archive->name.length = 0;
         mdf_text_printf(&archive->name, "gradients/%s/%s", gradient->result, gradient->parameter);
         status = add_value(archive, gradient->value);
     }
-    for (i = 0; i < content->n_arrays && status == MDF_OK; i++) {
+    for (size_t i = 0; i < content->n_arrays && status == MDF_OK; i++) {
         archive->name.length = 0;
         mdf_text_append_string(&archive->name, content->arrays[i].name);
         status = add_value(archive, &content->arrays[i].value);
@@ -286,7 +283,6 @@ static mdf_status write_content(struct mdf_text *bytes, const struct content *co
     struct archive archive = {.memory = bytes->memory, .error = error};
     zip_source_t *source;
     mdf_status status;
-    size_t i;
 
     if (mdf_zip_library_load(&archive.libzip, error) != MDF_OK) {
         return MDF_UNSUPPORTED;
@@ -308,7 +304,7 @@ static mdf_status write_content(struct mdf_text *bytes, const struct content *co
         archive.libzip.zip_discard(archive.zip);
     }
     archive.libzip.zip_source_free(source);
-    for (i = 0; i < archive.n_files; i++) {
+    for (size_t i = 0; i < archive.n_files; i++) {
         mdf_text_release(&archive.files[i]);
     }
     mdf_memory_release(archive.memory, archive.files);

@@ -62,13 +62,13 @@ struct directory {
 
 static bool find_directory(const struct archive *archive, struct directory *directory)
 {
-    uint64_t end = archive->size - END_SIZE, least, long_end;
+    uint64_t end = archive->size - END_SIZE, long_end;
     const unsigned char *record;
 
     if (archive->size < END_SIZE) {
         return false;
     }
-    for (least = end > UINT16_MAX ? end - UINT16_MAX : 0; !has_signature(archive, end, END_SIZE, END_SIGNATURE); end--) {
+    for (uint64_t least = end > UINT16_MAX ? end - UINT16_MAX : 0; !has_signature(archive, end, END_SIZE, END_SIGNATURE); end--) {
         if (end == least) {
             return false;
         }
@@ -173,7 +173,7 @@ mdf_status mdf_zip_open(struct mdf_arena *arena, struct mdf_store *store, struct
     struct archive archive = {mdf_store_bytes(store), mdf_store_size(store)};
     struct directory directory;
     uint64_t at, end;
-    size_t i, n_packed = 0;
+    size_t n_packed = 0;
 
     if (!find_directory(&archive, &directory)) {
         return damaged(error);
@@ -185,7 +185,7 @@ mdf_status mdf_zip_open(struct mdf_arena *arena, struct mdf_store *store, struct
     }
     at = directory.offset;
     end = directory.offset + directory.size;
-    for (i = 0; i < zip->n_entries; i++) {
+    for (size_t i = 0; i < zip->n_entries; i++) {
         /* More than there is: entries share bytes, so that a small file could be unpacked to anything. */
         if (!read_entry(&archive, &at, end, &zip->entries[i]) || !mdf_size_add(n_packed, zip->entries[i].n_packed, &n_packed) ||
             n_packed > archive.size) {

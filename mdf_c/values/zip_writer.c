@@ -32,18 +32,16 @@ struct sum_tables {
 
 static void make_tables(struct sum_tables *tables)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < 256; i++) {
+    for (uint32_t i = 0; i < 256; i++) {
         uint32_t rest = i;
 
-        for (k = 0; k < 8; k++) {
+        for (uint32_t k = 0; k < 8; k++) {
             rest = rest >> 1 ^ ((rest & 1) != 0 ? 0xedb88320U : 0);
         }
         tables->of[0][i] = rest;
     }
-    for (k = 1; k < 8; k++) {
-        for (i = 0; i < 256; i++) {
+    for (uint32_t k = 1; k < 8; k++) {
+        for (uint32_t i = 0; i < 256; i++) {
             tables->of[k][i] = tables->of[k - 1][i] >> 8 ^ tables->of[0][tables->of[k - 1][i] & 0xff];
         }
     }
@@ -51,12 +49,12 @@ static void make_tables(struct sum_tables *tables)
 
 static uint32_t add_to_sum(const struct sum_tables *tables, uint32_t sum, const unsigned char *bytes, size_t n)
 {
-    size_t i, k;
+    size_t i;
 
     for (i = 0; i + 8 <= n; i += 8) {
         uint32_t next = 0;
 
-        for (k = 0; k < 4; k++) {
+        for (size_t k = 0; k < 4; k++) {
             next ^= tables->of[7 - k][(sum >> 8 * k & 0xff) ^ bytes[i + k]] ^ tables->of[3 - k][bytes[i + 4 + k]];
         }
         sum = next;
@@ -257,9 +255,8 @@ static bool write_end(struct mdf_zip_writer *writer, uint64_t directory, mdf_err
 mdf_status mdf_zip_finish(struct mdf_zip_writer *writer, mdf_error *error)
 {
     uint64_t directory = writer->offset;
-    size_t i;
 
-    for (i = 0; i < writer->n_entries; i++) {
+    for (size_t i = 0; i < writer->n_entries; i++) {
         if (!write_directory_entry(writer, &writer->entries[i], error)) {
             return MDF_FILE;
         }

@@ -33,13 +33,12 @@ static bool have_same_bytes(const char *path, const char *other)
     char blocks[2][1 << 13];
     bool same = files[0] >= 0 && files[1] >= 0;
     ssize_t n = 1;
-    size_t i;
 
     while (same && n > 0) {
         n = read_block(files[0], blocks[0], sizeof blocks[0]);
         same = n >= 0 && n == read_block(files[1], blocks[1], sizeof blocks[1]) && memcmp(blocks[0], blocks[1], (size_t)n) == 0;
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (files[i] >= 0) {
             close(files[i]);
         }

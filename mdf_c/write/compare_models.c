@@ -23,9 +23,7 @@ struct comparison {
 
 static void append_place(struct comparison *comparison)
 {
-    size_t i;
-
-    for (i = 0; i < comparison->depth; i++) {
+    for (size_t i = 0; i < comparison->depth; i++) {
         mdf_text_append_string(comparison->text, i > 0 ? "." : "");
         mdf_text_append_visible(comparison->text, comparison->keys[i]);
     }
@@ -38,7 +36,7 @@ static void append_place(struct comparison *comparison)
 static void append_value(struct mdf_text *text, const struct mdf_node *node)
 {
     struct mdf_text whole;
-    size_t i, length;
+    size_t length;
 
     if (node == NULL) {
         mdf_text_append_string(text, "nothing");
@@ -55,7 +53,7 @@ static void append_value(struct mdf_text *text, const struct mdf_node *node)
     while (length > 0 && length < whole.length && ((unsigned char)whole.bytes[length] & 0xc0) == 0x80) {
         length--; /* not amid a character */
     }
-    for (i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if (whole.bytes[i] != '\n') {
             mdf_text_append(text, &whole.bytes[i], 1);
         } else {
@@ -281,19 +279,18 @@ static void compare_entry(struct comparison *comparison, const char *key, const 
 static void compare_objects(struct comparison *comparison, const struct mdf_node *a, const struct mdf_node *b)
 {
     const struct mdf_schema *outer = comparison->schema, *own = schema_of(comparison, a);
-    size_t i;
 
     if (own != NULL && own == schema_of(comparison, b)) {
         comparison->schema = own;
     }
-    for (i = 0; i < a->as.object.n; i++) {
+    for (size_t i = 0; i < a->as.object.n; i++) {
         const struct mdf_node_entry *entry = &a->as.object.entries[i];
 
         if (!is_about_writer(comparison, entry->key)) {
             compare_entry(comparison, entry->key, &entry->value, mdf_node_get(b, entry->key));
         }
     }
-    for (i = 0; i < b->as.object.n; i++) {
+    for (size_t i = 0; i < b->as.object.n; i++) {
         const struct mdf_node_entry *entry = &b->as.object.entries[i];
 
         if (mdf_node_get(a, entry->key) == NULL && !is_about_writer(comparison, entry->key)) {

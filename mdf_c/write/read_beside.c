@@ -149,9 +149,8 @@ static bool is_in_range(mdf_dtype dtype, const void *elements, size_t n)
     bool is_signed = mdf_dtype_kind(dtype) == 'i';
     unsigned bits = mdf_dtype_bits(dtype);
     int n_values = bits < 8 ? 1 << bits : 0, least = is_signed ? -n_values / 2 : 0, most = least + n_values - 1;
-    size_t i;
 
-    for (i = 0; bits > 0 && bits < 8 && i < n; i++) {
+    for (size_t i = 0; bits > 0 && bits < 8 && i < n; i++) {
         int element = is_signed ? ((const int8_t *)elements)[i] : ((const uint8_t *)elements)[i];
 
         if (element < least || element > most) {
@@ -333,17 +332,16 @@ static bool read_entry(struct reader *reader, struct mdf_node_entry *entry)
 static bool read_node(struct reader *reader, struct mdf_node *node)
 {
     struct reference reference;
-    size_t i;
 
     if (take_apart(node, &reference)) {
         return read_reference(reader, &reference, node);
     }
-    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
         if (!read_node(reader, &node->as.list.items[i])) {
             return false;
         }
     }
-    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
         if (!read_entry(reader, &node->as.object.entries[i])) {
             return false;
         }

@@ -46,9 +46,8 @@ static bool out_of_memory(struct writer *writer)
 static const char *choose_name(struct writer *writer)
 {
     const char *base = writer->name != NULL && strlen(writer->name) < LONGEST_NAME ? writer->name : "array", *name = base;
-    size_t number;
 
-    for (number = writer->names.n; name != NULL && name_table_find(&writer->names, name) != NULL; number++) {
+    for (size_t number = writer->names.n; name != NULL && name_table_find(&writer->names, name) != NULL; number++) {
         name = mdf_arena_printf(writer->arena, "%s_%zu", base, number);
     }
     if (name == NULL || name_table_add(&writer->names, writer->arena, name) == NULL) {
@@ -138,14 +137,12 @@ static bool is_big(const struct writer *writer, const struct mdf_node *node)
 
 static bool holds_big(const struct writer *writer, const struct mdf_node *node)
 {
-    size_t i;
-
-    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n; i++) {
         if (holds_big(writer, &node->as.list.items[i])) {
             return true;
         }
     }
-    for (i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_OBJECT && i < node->as.object.n; i++) {
         if (holds_big(writer, &node->as.object.entries[i].value)) {
             return true;
         }
@@ -164,7 +161,6 @@ static bool is_word_of_mdf(const char *key)
 static bool write_node(struct writer *writer, const struct mdf_node *node, struct mdf_node *changed)
 {
     const char *name = writer->name;
-    size_t i;
 
     *changed = *node;
     if (is_big(writer, node)) {
@@ -172,7 +168,7 @@ static bool write_node(struct writer *writer, const struct mdf_node *node, struc
     }
     if (node->kind == MDF_NODE_LIST) {
         changed->as.list.items = mdf_arena_array(writer->arena, node->as.list.n, sizeof *node->as.list.items);
-        for (i = 0; changed->as.list.items != NULL && i < node->as.list.n; i++) {
+        for (size_t i = 0; changed->as.list.items != NULL && i < node->as.list.n; i++) {
             if (!write_node(writer, &node->as.list.items[i], &changed->as.list.items[i])) {
                 return false;
             }
@@ -181,7 +177,7 @@ static bool write_node(struct writer *writer, const struct mdf_node *node, struc
     }
     if (node->kind == MDF_NODE_OBJECT) {
         changed->as.object.entries = mdf_arena_array(writer->arena, node->as.object.n, sizeof *node->as.object.entries);
-        for (i = 0; changed->as.object.entries != NULL && i < node->as.object.n; i++) {
+        for (size_t i = 0; changed->as.object.entries != NULL && i < node->as.object.n; i++) {
             changed->as.object.entries[i] = node->as.object.entries[i];
             writer->name = is_word_of_mdf(node->as.object.entries[i].key) ? name : node->as.object.entries[i].key;
             if (!write_node(writer, &node->as.object.entries[i].value, &changed->as.object.entries[i].value)) {

@@ -42,13 +42,12 @@ INLINE int64_t whole_of(double real)
 IN_VECTORS bool read_stretch(const int64_t *from, size_t step, size_t n, double *reals)
 {
     uint64_t beyond = 0;
-    size_t i;
 
-    for (i = 0; i < (step != 0 ? n : 1); i++) {
+    for (size_t i = 0; i < (step != 0 ? n : 1); i++) {
         beyond |= ((uint64_t)from[i] + LIMIT) >> 52;
         reals[i] = real_of(from[i]);
     }
-    for (i = 1; step == 0 && i < n; i++) {
+    for (size_t i = 1; step == 0 && i < n; i++) {
         reals[i] = reals[0];
     }
     return beyond == 0;
@@ -56,9 +55,7 @@ IN_VECTORS bool read_stretch(const int64_t *from, size_t step, size_t n, double 
 
 INLINE void divide(const double *a, const double *b, size_t n, bool floors, bool wants_remainder, int64_t *out)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double quotient = trunc(a[i] / b[i]), remainder = a[i] - quotient * b[i];
         bool is_above = floors && remainder != 0 && (remainder < 0) != (b[i] < 0);
 
@@ -75,10 +72,10 @@ static const int64_t *operand_at(const struct mdf_whole_division *division, size
 IN_VECTORS bool divides_by_zero(const struct mdf_whole_division *division)
 {
     const int64_t *divisors = division->operands[1];
-    size_t n = division->steps[1] != 0 ? division->n : 1, i;
+    size_t n = division->steps[1] != 0 ? division->n : 1;
     uint64_t n_zeros = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         n_zeros += divisors[i] == 0;
     }
     return n_zeros > 0;
@@ -89,12 +86,12 @@ INLINE bool divide_all(const struct mdf_whole_division *division, bool floors, b
 {
     double a[STRETCH], b[STRETCH];
     int64_t results[STRETCH];
-    size_t done, n;
+    size_t n;
 
     if (divides_by_zero(division)) {
         return division->one_by_one(division->target, division->operands, division->steps, division->n, division->settings);
     }
-    for (done = 0; done < division->n; done += n) {
+    for (size_t done = 0; done < division->n; done += n) {
         const int64_t *left = operand_at(division, 0, done), *right = operand_at(division, 1, done);
         int64_t *target = (int64_t *)division->target + done;
 

@@ -15,7 +15,7 @@ enum { SLOT_SHAPE = MDF_SLOT_OWN, SLOT_HELD };
 bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, size_t rank,
                          const int64_t *shape)
 {
-    size_t missing = rank - array->rank, axis;
+    size_t missing = rank - array->rank;
     const int64_t *own = mdf_value_shape(array);
     char text[MDF_PYTHON_KIND_TEXT_SIZE];
     bool fits = rank >= array->rank;
@@ -23,7 +23,7 @@ bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const 
     int64_t *strides;
     void *elements;
 
-    for (axis = 0; fits && axis < array->rank; axis++) {
+    for (size_t axis = 0; fits && axis < array->rank; axis++) {
         fits = own[axis] == 1 || own[axis] == shape[missing + axis];
     }
     if (!fits) {
@@ -38,7 +38,7 @@ bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const 
         return true;
     }
     mdf_strides(array->rank, own, strides);
-    for (axis = 0; axis < rank; axis++) {
+    for (size_t axis = 0; axis < rank; axis++) {
         box.shape[axis] = mdf_value_shape(target)[axis];
         box.source_strides[axis] = axis < missing || own[axis - missing] == 1 ? 0 : strides[axis - missing];
     }
@@ -49,7 +49,7 @@ bool mdf_numpy_broadcast(struct mdf_call *call, struct mdf_value *target, const 
 
 bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const struct mdf_value *array, const int64_t *order)
 {
-    size_t rank = array->rank, axis;
+    size_t rank = array->rank;
     struct mdf_box box;
     int64_t *strides;
     void *elements;
@@ -58,7 +58,7 @@ bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const 
         return false;
     }
     mdf_strides(rank, mdf_value_shape(array), strides);
-    for (axis = 0; axis < rank; axis++) {
+    for (size_t axis = 0; axis < rank; axis++) {
         size_t from = order == NULL ? rank - 1 - axis : (size_t)order[axis];
 
         box.shape[axis] = mdf_value_shape(array)[from];
@@ -77,10 +77,10 @@ bool mdf_numpy_transpose(struct mdf_call *call, struct mdf_value *target, const 
 /* Fills in a size of -1; false with the error set where the sizes do not fit. */
 static bool resolve_shape(struct mdf_call *call, size_t n_elements, size_t rank, int64_t *shape)
 {
-    size_t free = SIZE_MAX, n = 1, i;
+    size_t free = SIZE_MAX, n = 1;
     bool fits = true;
 
-    for (i = 0; i < rank && fits; i++) {
+    for (size_t i = 0; i < rank && fits; i++) {
         if (shape[i] == -1 && free == SIZE_MAX) {
             free = i;
         } else {
@@ -105,14 +105,14 @@ static bool reshape_to(struct mdf_call *call, const struct mdf_value *array, siz
 /* Sizes given as one list, or (`many`) as inputs from number `first` on; a copy in slot SLOT_SHAPE. */
 static int64_t *read_sizes(struct mdf_call *call, size_t first, bool many, size_t *n)
 {
-    size_t n_given = call->n_inputs > first ? call->n_inputs - first : 0, i;
+    size_t n_given = call->n_inputs > first ? call->n_inputs - first : 0;
     const struct mdf_value *only = mdf_call_input(call, first);
     const int64_t *integers;
     int64_t *sizes;
 
     if (many && (n_given != 1 || mdf_value_is_scalar(only))) {
         sizes = mdf_python_sizes(call, SLOT_SHAPE, n_given);
-        for (i = 0; sizes != NULL && i < n_given; i++) {
+        for (size_t i = 0; sizes != NULL && i < n_given; i++) {
             if (!mdf_call_integer(call, first + i, &sizes[i])) {
                 return NULL;
             }
@@ -180,7 +180,7 @@ static bool run_ravel(struct mdf_call *call)
 static bool run_expand_dims(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t n, rank, i, at, next = 0;
+    size_t n, rank, at, next = 0;
     const int64_t *axes = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
     int64_t *shape = axes == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank + n);
 
@@ -188,10 +188,10 @@ static bool run_expand_dims(struct mdf_call *call)
         return false;
     }
     rank = array->rank + n;
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape[i] = -1;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, axes[i], rank, &at)) {
             return false;
         }
@@ -200,7 +200,7 @@ static bool run_expand_dims(struct mdf_call *call)
         }
         shape[at] = 1;
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         shape[i] = shape[i] == 1 ? 1 : mdf_value_shape(array)[next++];
     }
     return mdf_python_reshape(call, mdf_call_target(call, 0), array, rank, shape);
@@ -210,7 +210,7 @@ static bool run_expand_dims(struct mdf_call *call)
 static bool run_squeeze(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t n = 0, i, at, rank = 0;
+    size_t n = 0, at, rank = 0;
     bool named = mdf_python_given(call, 1) != NULL;
     const int64_t *axes = array != NULL && named ? mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) : NULL;
     int64_t *shape = array == NULL || (named && axes == NULL) ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank);
@@ -218,10 +218,10 @@ static bool run_squeeze(struct mdf_call *call)
     if (shape == NULL) {
         return false;
     }
-    for (i = 0; i < array->rank; i++) {
+    for (size_t i = 0; i < array->rank; i++) {
         shape[i] = !named && mdf_value_shape(array)[i] == 1 ? -1 : mdf_value_shape(array)[i];
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, axes[i], array->rank, &at)) {
             return false;
         }
@@ -230,7 +230,7 @@ static bool run_squeeze(struct mdf_call *call)
         }
         shape[at] = -1;
     }
-    for (i = 0; i < array->rank; i++) {
+    for (size_t i = 0; i < array->rank; i++) {
         if (shape[i] >= 0) {
             shape[rank++] = shape[i];
         }
@@ -242,7 +242,7 @@ static bool run_squeeze(struct mdf_call *call)
 static bool raise_rank(struct mdf_call *call, size_t least)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t rank, missing, i;
+    size_t rank, missing;
     int64_t *shape;
 
     if (array == NULL) {
@@ -254,7 +254,7 @@ static bool raise_rank(struct mdf_call *call, size_t least)
     if (least == 3 && missing > 0 && array->rank > 0) {
         missing--; /* one is behind */
     }
-    for (i = 0; shape != NULL && i < rank; i++) {
+    for (size_t i = 0; shape != NULL && i < rank; i++) {
         shape[i] = i < missing || i >= missing + array->rank ? 1 : mdf_value_shape(array)[i - missing];
     }
     return shape != NULL && mdf_python_reshape(call, mdf_call_target(call, 0), array, rank, shape);
@@ -289,17 +289,17 @@ static bool run_broadcast_to(struct mdf_call *call)
 /* Checks that `order` names each axis once, and makes it non-negative. */
 static bool check_order(struct mdf_call *call, size_t rank, size_t n, int64_t *order)
 {
-    size_t i, k, at;
+    size_t at;
 
     if (n != rank) {
         return mdf_call_error(call, MDF_VALUE, "%zu axes are named of an array of rank %zu", n, rank);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, order[i], rank, &at)) {
             return false;
         }
         order[i] = (int64_t)at;
-        for (k = 0; k < i; k++) {
+        for (size_t k = 0; k < i; k++) {
             if (order[k] == order[i]) {
                 return mdf_call_error(call, MDF_VALUE, "axis %zu is named twice", at);
             }
@@ -349,13 +349,13 @@ static bool run_swapaxes(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t *order;
-    size_t a, b, i;
+    size_t a, b;
 
     if (array == NULL || !read_two_axes(call, array, &a, &b)) {
         return false;
     }
     order = mdf_python_sizes(call, SLOT_SHAPE, array->rank);
-    for (i = 0; order != NULL && i < array->rank; i++) {
+    for (size_t i = 0; order != NULL && i < array->rank; i++) {
         order[i] = (int64_t)(i == a ? b : i == b ? a : i);
     }
     return order != NULL && mdf_numpy_transpose(call, mdf_call_target(call, 0), array, order);
@@ -364,21 +364,21 @@ static bool run_swapaxes(struct mdf_call *call)
 /* One axis, or several: order[to] becomes from; -1 elsewhere. */
 static bool place_axes(struct mdf_call *call, size_t rank, int64_t *order)
 {
-    size_t n, n_places, i, axis, from, to;
+    size_t n, n_places, from, to;
     const int64_t *axes = mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
     const int64_t *places = axes == NULL ? NULL : mdf_python_integers(call, 2, MDF_SLOT_OPERANDS + 2, &n_places);
 
     if (places == NULL || n != n_places) {
         return places != NULL && mdf_call_error(call, MDF_VALUE, "%zu axes for %zu places", n, n_places);
     }
-    for (axis = 0; axis < rank; axis++) {
+    for (size_t axis = 0; axis < rank; axis++) {
         order[axis] = -1;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, axes[i], rank, &from) || !mdf_call_axis(call, places[i], rank, &to)) {
             return false;
         }
-        for (axis = 0; axis < rank; axis++) {
+        for (size_t axis = 0; axis < rank; axis++) {
             if (order[axis] == (int64_t)from || (axis == to && order[axis] >= 0)) {
                 return mdf_call_error(call, MDF_VALUE, "an axis is named twice");
             }
@@ -402,12 +402,12 @@ static bool run_moveaxis(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     int64_t *order = array == NULL ? NULL : mdf_python_sizes(call, SLOT_SHAPE, array->rank);
-    size_t axis, next = 0;
+    size_t next = 0;
 
     if (order == NULL || !place_axes(call, array->rank, order)) {
         return false;
     }
-    for (axis = 0; axis < array->rank; axis++) {
+    for (size_t axis = 0; axis < array->rank; axis++) {
         for (; order[axis] < 0; next++) {
             order[axis] = is_placed(order, array->rank, next) ? -1 : (int64_t)next;
         }
@@ -420,7 +420,7 @@ static bool run_moveaxis(struct mdf_call *call)
 /* Output 0 becomes input 0 with the marked axes reversed. */
 static bool reverse(struct mdf_call *call, const struct mdf_value *array, const bool *reversed)
 {
-    size_t rank = array->rank, axis;
+    size_t rank = array->rank;
     int64_t offset = 0, *strides;
     struct mdf_box box;
     void *elements = mdf_python_make_like(call, mdf_call_target(call, 0), array, rank, mdf_value_shape(array));
@@ -432,7 +432,7 @@ static bool reverse(struct mdf_call *call, const struct mdf_value *array, const 
         return true;
     }
     mdf_strides(rank, mdf_value_shape(array), strides);
-    for (axis = 0; axis < rank; axis++) {
+    for (size_t axis = 0; axis < rank; axis++) {
         box.shape[axis] = mdf_value_shape(array)[axis];
         box.target_strides[axis] = strides[axis];
         box.source_strides[axis] = reversed[axis] ? -strides[axis] : strides[axis];
@@ -447,7 +447,7 @@ static bool reverse(struct mdf_call *call, const struct mdf_value *array, const 
 static bool run_flip(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t n = 0, i, at;
+    size_t n = 0, at;
     bool named = mdf_python_given(call, 1) != NULL, *reversed;
     const int64_t *axes = array != NULL && named ? mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n) : NULL;
 
@@ -458,10 +458,10 @@ static bool run_flip(struct mdf_call *call)
     if (reversed == NULL) {
         return false;
     }
-    for (i = 0; i < array->rank; i++) {
+    for (size_t i = 0; i < array->rank; i++) {
         reversed[i] = !named;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_call_axis(call, axes[i], array->rank, &at)) {
             return false;
         }
@@ -474,7 +474,6 @@ static bool flip_axis(struct mdf_call *call, size_t axis)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     bool *reversed;
-    size_t i;
 
     if (array == NULL) {
         return false;
@@ -483,7 +482,7 @@ static bool flip_axis(struct mdf_call *call, size_t axis)
         return mdf_call_error(call, MDF_SHAPE, "an array of rank %zu is needed, at least", axis + 1);
     }
     reversed = (bool *)mdf_python_sizes(call, SLOT_SHAPE, array->rank);
-    for (i = 0; reversed != NULL && i < array->rank; i++) {
+    for (size_t i = 0; reversed != NULL && i < array->rank; i++) {
         reversed[i] = i == axis;
     }
     return reversed != NULL && reverse(call, array, reversed);
@@ -505,13 +504,13 @@ static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const s
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     void *elements = mdf_python_make_like(call, target, array, array->rank, mdf_value_shape(array));
-    size_t row_length = n * inner, first, row;
+    size_t row_length = n * inner, first;
 
     if (elements == NULL || array->length == 0) {
         return elements != NULL;
     }
     first = (size_t)((shift % (int64_t)n + (int64_t)n) % (int64_t)n) * inner;
-    for (row = 0; row < array->length && !mdf_should_stop(call->context); row += row_length) {
+    for (size_t row = 0; row < array->length && !mdf_should_stop(call->context); row += row_length) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row + first),
                           mdf_element_at(dtype, array->data, row), row_length - first);
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, row),
@@ -524,9 +523,8 @@ static bool roll_blocks(struct mdf_call *call, struct mdf_value *target, const s
 static int64_t sum_of_shifts(const int64_t *shifts, size_t n_shifts, size_t n)
 {
     int64_t sum = 0;
-    size_t i;
 
-    for (i = 0; i < n_shifts && n > 0; i++) {
+    for (size_t i = 0; i < n_shifts && n > 0; i++) {
         sum = (sum + shifts[i] % (int64_t)n) % (int64_t)n;
     }
     return sum;
@@ -536,7 +534,7 @@ static int64_t sum_of_shifts(const int64_t *shifts, size_t n_shifts, size_t n)
 static bool run_roll(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t n_shifts, n_axes, i, at;
+    size_t n_shifts, n_axes, at;
     struct mdf_value *target = mdf_call_target(call, 0), *slots = mdf_python_slots(call);
     const int64_t *shifts = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n_shifts), *axes;
 
@@ -553,7 +551,7 @@ static bool run_roll(struct mdf_call *call)
     if (n_shifts != n_axes && n_shifts != 1 && n_axes != 1) {
         return mdf_call_error(call, MDF_SHAPE, "%zu shifts for %zu axes", n_shifts, n_axes);
     }
-    for (i = 0; i < (n_shifts > n_axes ? n_shifts : n_axes); i++) {
+    for (size_t i = 0; i < (n_shifts > n_axes ? n_shifts : n_axes); i++) {
         const int64_t *shape = mdf_value_shape(&slots[SLOT_HELD]);
 
         if (!mdf_call_axis(call, axes[n_axes == 1 ? 0 : i], array->rank, &at) ||
@@ -572,7 +570,7 @@ static bool run_roll(struct mdf_call *call)
 static bool run_tile(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
-    size_t n, rank, axis;
+    size_t n, rank;
     const int64_t *repeats = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
     int64_t *shape, *split, *whole;
 
@@ -586,7 +584,7 @@ static bool run_tile(struct mdf_call *call)
     }
     split = shape + rank; /* each axis as copies times size */
     whole = split + 2 * rank;
-    for (axis = 0; axis < rank; axis++) {
+    for (size_t axis = 0; axis < rank; axis++) {
         int64_t size = axis + array->rank < rank ? 1 : mdf_value_shape(array)[axis + array->rank - rank];
         int64_t copies = axis + n < rank ? 1 : repeats[axis + n - rank];
 

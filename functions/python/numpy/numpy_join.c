@@ -88,12 +88,10 @@ static size_t behind_items(const struct mdf_call *call)
 
 static bool take_inputs(struct mdf_call *call, enum shaping shaping, size_t n)
 {
-    size_t i;
-
     if (!begin_items(call, n)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!add_item(call, i, call->inputs[i], shaping)) {
             return false;
         }
@@ -106,7 +104,6 @@ static bool read_items(struct mdf_call *call, enum shaping shaping, size_t n_beh
 {
     const struct mdf_value *sequence = call->inputs[0];
     struct mdf_value *slots = mdf_python_slots(call);
-    size_t i;
 
     if (has_items_as_inputs(call)) {
         *n = call->n_inputs - n_behind;
@@ -122,7 +119,7 @@ static bool read_items(struct mdf_call *call, enum shaping shaping, size_t n_beh
     if (!begin_items(call, *n)) {
         return false;
     }
-    for (i = 0; i < *n; i++) {
+    for (size_t i = 0; i < *n; i++) {
         const struct mdf_value *item = &slots[SLOT_ITEM];
 
         if (sequence->kind == MDF_KIND_LIST) {
@@ -142,9 +139,8 @@ static bool unify_items(struct mdf_call *call, size_t n, enum mdf_strength *stre
 {
     struct mdf_value *items = mdf_python_slots(call)[SLOT_ITEMS].data;
     struct mdf_value met = {.dtype = (uint8_t)mdf_python_dtype_of(call->context, &items[0]), .strength = items[0].strength};
-    size_t i;
 
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         mdf_dtype dtype = mdf_python_promote(call->context, &met, &items[i]);
 
         if (dtype == MDF_DTYPE_NONE) {
@@ -153,7 +149,7 @@ static bool unify_items(struct mdf_call *call, size_t n, enum mdf_strength *stre
         met.dtype = (uint8_t)dtype;
         met.strength = items[i].strength > met.strength ? items[i].strength : met.strength;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_value *converted;
 
         if (mdf_python_passes_bounds(&items[i], (mdf_dtype)met.dtype)) {
@@ -273,7 +269,7 @@ static bool split(struct mdf_call *call, bool even)
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *sections = mdf_python_given(call, 1);
     size_t n, at;
     const int64_t *bounds = array == NULL ? NULL : mdf_python_integers(call, 1, MDF_SLOT_OPERANDS + 1, &n);
-    int64_t axis, size, n_parts, first, last, i;
+    int64_t axis, size, n_parts, first, last;
     struct mdf_value *items;
 
     if (bounds == NULL || !mdf_python_integer(call, 2, 0, &axis) || !mdf_call_axis(call, axis, array->rank, &at)) {
@@ -286,7 +282,7 @@ static bool split(struct mdf_call *call, bool even)
                               (long long)n_parts);
     }
     items = mdf_python_make_list(call, mdf_call_target(call, 0), (size_t)n_parts);
-    for (i = 0; items != NULL && i < n_parts; i++) {
+    for (int64_t i = 0; items != NULL && i < n_parts; i++) {
         if (mdf_value_is_scalar(sections)) {
             even_part(size, n_parts, i, &first, &last);
         } else {
@@ -318,7 +314,7 @@ static bool run_array_split(struct mdf_call *call)
 static bool make_grids(struct mdf_call *call, bool crossed)
 {
     struct mdf_value *slots = mdf_python_slots(call), *items;
-    size_t n = call->n_inputs, i, k;
+    size_t n = call->n_inputs;
     int64_t *shape, *own;
 
     if (slots == NULL || !take_inputs(call, SHAPED_FLAT, n)) {
@@ -330,11 +326,11 @@ static bool make_grids(struct mdf_call *call, bool crossed)
         return false;
     }
     own = shape + n;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         shape[crossed && n > 1 && i < 2 ? 1 - i : i] = (int64_t)item_at(call, i)->length;
     }
-    for (i = 0; i < n; i++) {
-        for (k = 0; k < n; k++) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
             own[k] = 1;
         }
         own[crossed && n > 1 && i < 2 ? 1 - i : i] = (int64_t)item_at(call, i)->length;

@@ -118,7 +118,7 @@ const struct mdf_routine mdf_inverse_routine = {plan_inv, .why = SINGULAR, .list
 /* As numpy: by way of the logarithm of the diagonal. */
 static bool run_det(struct mdf_call *call)
 {
-    size_t n, n_matrices, i;
+    size_t n, n_matrices;
     const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
     struct mdf_value *slots = mdf_python_slots(call);
     double *results;
@@ -128,7 +128,7 @@ static bool run_det(struct mdf_call *call)
     }
     results = mdf_python_make(call, &slots[SLOT_RESULTS], MDF_DTYPE_FLOAT64, MDF_STRENGTH_LITERAL, array->rank - 2,
                               mdf_value_shape(array));
-    for (i = 0; results != NULL && i < n_matrices; i++) {
+    for (size_t i = 0; results != NULL && i < n_matrices; i++) {
         results[i] = mdf_determined((double *)slots[SLOT_MATRIX].data + i * n * n, (int64_t)n, call->context);
     }
     return results != NULL && mdf_python_convert(call, mdf_call_target(call, 0), &slots[SLOT_RESULTS], real_type(call, array));
@@ -241,7 +241,7 @@ static bool raise_matrix(struct mdf_call *call, int64_t exponent)
 /* "a n". */
 static bool run_matrix_power(struct mdf_call *call)
 {
-    size_t n, n_matrices, i;
+    size_t n, n_matrices;
     const struct mdf_value *array = read_matrices(call, &n, &n_matrices);
     struct mdf_value *slots = mdf_python_slots(call), *target = mdf_call_target(call, 0);
     int64_t exponent, one = 1;
@@ -255,7 +255,7 @@ static bool run_matrix_power(struct mdf_call *call)
         if (!mdf_python_copy(call, target, array) || mdf_value_writable(call->context->memory, target) == NULL) {
             return mdf_call_out_of_memory(call);
         }
-        for (i = 0; i < target->length; i++) {
+        for (size_t i = 0; i < target->length; i++) {
             one = i / n % n == i % n;
             mdf_convert_elements(dtype, mdf_element_to_write(dtype, target->data, i), MDF_DTYPE_INT64, &one, 1, false);
         }

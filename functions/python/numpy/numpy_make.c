@@ -247,9 +247,8 @@ static bool run_arange(struct mdf_call *call)
     int64_t integers[3] = {0, 0, 1};
     double reals[3] = {0, 0, 1};
     struct mdf_python_type type;
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         const struct mdf_value *bound = mdf_python_given(call, i);
         size_t place = single && i == 0 ? 1 : i;
 
@@ -272,9 +271,8 @@ static bool run_arange(struct mdf_call *call)
 static void space_evenly(const struct mdf_context *context, double *elements, int64_t n, double start, double stop, bool endpoint)
 {
     double difference = stop - start, parts = (double)(endpoint ? n - 1 : n), step = difference / parts;
-    int64_t i;
 
-    for (i = 0; i < n && !mdf_should_stop_at(context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (int64_t i = 0; i < n && !mdf_should_stop_at(context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = parts <= 0 ? (double)i * difference : step == 0 ? (double)i / parts * difference : (double)i * step;
         elements[i] += start;
     }
@@ -314,9 +312,9 @@ static double *space_inputs(struct mdf_call *call, int64_t *n)
 static void round_down(const struct mdf_context *context, double *elements, int64_t n, struct mdf_python_type type)
 {
     char kind = mdf_dtype_kind(type.dtype);
-    int64_t i;
 
-    for (i = 0; (kind == 'i' || kind == 'u') && i < n && !mdf_should_stop_at(context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (int64_t i = 0; (kind == 'i' || kind == 'u') && i < n && !mdf_should_stop_at(context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
         elements[i] = floor(elements[i]);
     }
 }
@@ -348,13 +346,13 @@ static bool run_logspace(struct mdf_call *call)
 {
     struct mdf_python_type type;
     double base, *elements;
-    int64_t n, i;
+    int64_t n;
 
     if (!mdf_python_type(call, 5, &type) || !mdf_python_real(call, 4, 10, &base)) {
         return false;
     }
     elements = space_inputs(call, &n);
-    for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (int64_t i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         elements[i] = pow(base, elements[i]);
     }
     return elements != NULL && yield_reals(call, type);

@@ -95,7 +95,7 @@ static bool keep_triangle(struct mdf_call *call, bool lower)
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS);
     struct mdf_value *target = mdf_call_target(call, 0);
     mdf_dtype dtype;
-    size_t i, rows, columns;
+    size_t rows, columns;
     int64_t k;
     void *elements;
 
@@ -121,7 +121,7 @@ static bool keep_triangle(struct mdf_call *call, bool lower)
     if (elements == NULL || !mdf_elements_fill(call, dtype, elements, target->length, NULL)) {
         return false;
     }
-    for (i = 0; i < array->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < array->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         int64_t distance = (int64_t)(i % columns) - (int64_t)(i / columns % rows);
 
         if (lower ? distance <= k : distance >= k) {
@@ -196,17 +196,18 @@ static bool run_flatnonzero(struct mdf_call *call)
 {
     const struct mdf_value *array = mdf_python_input_array(call, 0, MDF_SLOT_OPERANDS), *truths;
     int64_t n = 0, *numbers;
-    size_t i, k = 0;
+    size_t k = 0;
 
     truths = array == NULL ? NULL : mdf_python_array_of(call, array, MDF_DTYPE_BOOL, MDF_SLOT_OPERANDS);
     if (truths == NULL) {
         return false;
     }
-    for (i = 0; i < truths->length; i++) {
+    for (size_t i = 0; i < truths->length; i++) {
         n += ((const uint8_t *)truths->data)[i] != 0;
     }
     numbers = mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, 1, &n);
-    for (i = 0; numbers != NULL && i < truths->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; numbers != NULL && i < truths->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
         if (((const uint8_t *)truths->data)[i] != 0) {
             numbers[k++] = (int64_t)i;
         }

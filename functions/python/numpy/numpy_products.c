@@ -42,12 +42,11 @@ bool mdf_numpy_matmul(struct mdf_call *call, struct mdf_value *target, const str
               computed = dtype == MDF_DTYPE_BOOL ? MDF_DTYPE_INT64 : dtype;
     struct mdf_python_type type = {MDF_DTYPE_BOOL, typed};
     struct mdf_value *slots = mdf_python_slots(call), *product;
-    size_t i;
 
     if (slots == NULL || dtype == MDF_DTYPE_NONE || dtype == MDF_DTYPE_STRING || mdf_dtype_kind(dtype) == 'c') {
         return slots != NULL && dtype != MDF_DTYPE_NONE && mdf_python_refuse(call, a, b);
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         operands[i] = mdf_python_array_of(call, operands[i], computed, MDF_SLOT_OPERANDS + i);
         if (operands[i] == NULL) {
             return false;
@@ -92,7 +91,7 @@ static bool run_matmul_operator(struct mdf_call *call)
 static bool dot_of_stack(struct mdf_call *call, const struct mdf_value *a, const struct mdf_value *b)
 {
     struct mdf_value *slots = mdf_python_slots(call);
-    size_t n_rows = a->rank - 1, n_stacks = b->rank - 2, i;
+    size_t n_rows = a->rank - 1, n_stacks = b->rank - 2;
     int64_t *order = mdf_python_sizes(call, SLOT_ORDER, b->rank),
             *shape = mdf_python_sizes(call, SLOT_SHAPE, n_rows + b->rank - 1);
     int64_t left[2], right[2], size = mdf_value_shape(a)[n_rows];
@@ -103,7 +102,7 @@ static bool dot_of_stack(struct mdf_call *call, const struct mdf_value *a, const
     }
     memcpy(shape, mdf_value_shape(a), n_rows * sizeof *shape);
     order[0] = (int64_t)n_stacks;
-    for (i = 0; i <= n_stacks; i++) {
+    for (size_t i = 0; i <= n_stacks; i++) {
         size_t axis = i < n_stacks ? i : n_stacks + 1;
 
         order[1 + i] = (int64_t)axis;

@@ -63,19 +63,18 @@ static bool fill(struct mdf_call *call, const struct drawing *drawing, size_t ra
     struct mdf_value *target = mdf_call_target(call, 0);
     mdf_dtype real = call->context->real;
     char *elements;
-    size_t i;
 
     if (shape == NULL) {
         return mdf_python_make_real(call, target, draw_one(call, drawing));
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         if (shape[i] < 0) {
             return mdf_call_error(call, MDF_VALUE, "a size is negative: %lld", (long long)shape[i]);
         }
     }
     elements = mdf_python_make(call, target, real, MDF_STRENGTH_LITERAL, rank, shape);
-    for (i = 0; elements != NULL && i < target->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
-         i++) {
+    for (size_t i = 0;
+         elements != NULL && i < target->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         double drawn = draw_one(call, drawing);
 
         mdf_convert_elements(real, elements + i * mdf_dtype_size(real), MDF_DTYPE_FLOAT64, &drawn, 1, false);
@@ -100,9 +99,8 @@ static bool fill_size(struct mdf_call *call, const struct drawing *drawing, size
 static bool fill_sizes(struct mdf_call *call, const struct drawing *drawing)
 {
     int64_t *shape = mdf_python_sizes(call, SLOT_SHAPE, call->n_inputs);
-    size_t i;
 
-    for (i = 0; shape != NULL && i < call->n_inputs; i++) {
+    for (size_t i = 0; shape != NULL && i < call->n_inputs; i++) {
         if (!mdf_call_integer(call, i, &shape[i])) {
             return false;
         }
@@ -197,12 +195,11 @@ static bool say_normal(struct mdf_call *call, struct mdf_drawing *drawing)
 static bool plan_draws(struct mdf_call *call, struct mdf_routine_plan *plan, const char *function, size_t first_size)
 {
     const struct mdf_value *result = mdf_call_result(call, 0);
-    size_t i;
 
     if (result == NULL || !mdf_routine_room(plan, 4, 0)) {
         return false;
     }
-    for (i = first_size; i < call->n_inputs; i++) {
+    for (size_t i = first_size; i < call->n_inputs; i++) {
         if (mdf_python_given(call, i) != NULL && call->inputs[i]->data == NULL) {
             return false;
         }

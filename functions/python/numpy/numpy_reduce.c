@@ -63,16 +63,16 @@ const struct mdf_value *mdf_numpy_carried(struct mdf_call *call, const struct md
 static bool read_axes(struct mdf_call *call, size_t rank, const struct mdf_value *axis, bool *reduced)
 {
     const struct mdf_value *axes;
-    size_t i, at;
+    size_t at;
 
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         reduced[i] = axis == NULL;
     }
     if (axis == NULL) {
         return true;
     }
     axes = mdf_python_array_of(call, axis, MDF_DTYPE_INT64, SLOT_AXES);
-    for (i = 0; axes != NULL && i < axes->length; i++) {
+    for (size_t i = 0; axes != NULL && i < axes->length; i++) {
         if (rank == 0 && mdf_numpy_is_only_axis(((const int64_t *)axes->data)[i])) {
             continue;
         }
@@ -93,17 +93,16 @@ static bool measure(const struct mdf_value *array, const bool *reduced, bool kee
 {
     const int64_t *shape = mdf_value_shape(array);
     bool adjacent = true, in_segment = true;
-    size_t axis;
 
     rows->n_rows = rows->n_items = rows->segment = 1;
     rows->rank = 0;
     rows->shape = result_shape;
-    for (axis = 0; axis < array->rank; axis++) {
+    for (size_t axis = 0; axis < array->rank; axis++) {
         if (!reduced[axis] || keeps_axes) {
             result_shape[rows->rank++] = reduced[axis] ? 1 : shape[axis];
         }
     }
-    for (axis = array->rank; axis-- > 0;) {
+    for (size_t axis = array->rank; axis-- > 0;) {
         if (shape[axis] == 1) {
             continue;
         }
@@ -123,7 +122,7 @@ static bool measure(const struct mdf_value *array, const bool *reduced, bool kee
 static bool rearrange(struct mdf_call *call, const struct mdf_value *array, const bool *reduced, struct mdf_rows *rows)
 {
     struct mdf_value *slots = mdf_python_slots(call);
-    size_t rank = array->rank, n = 0, axis;
+    size_t rank = array->rank, n = 0;
     int64_t *strides, length = (int64_t)array->length;
     struct mdf_box box;
     void *elements;
@@ -136,7 +135,7 @@ static bool rearrange(struct mdf_call *call, const struct mdf_value *array, cons
         return false;
     }
     mdf_strides(rank, mdf_value_shape(array), strides);
-    for (axis = 0; axis < 2 * rank; axis++) {
+    for (size_t axis = 0; axis < 2 * rank; axis++) {
         size_t own = axis % rank;
 
         if (reduced[own] == (axis >= rank)) {
@@ -206,13 +205,12 @@ static bool reduce_rows(struct mdf_call *call, struct mdf_value *target, const s
     struct mdf_reducing reducing = {rows->n_items, rows->segment, NULL};
     mdf_reducer reducer = reducer_for(reduction, carrier);
     void *results = mdf_python_make(call, target, written, MDF_STRENGTH_LITERAL, rows->rank, rows->shape);
-    size_t i;
 
     if (results != NULL) {
         reducing.room = mdf_call_scratch(call, MDF_SCRATCH_AXES, MDF_DTYPE_FLOAT64, reduction->needs_room ? rows->n_items : 0);
     }
-    for (i = 0; reducing.room != NULL && i < rows->n_rows && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
-         i++) {
+    for (size_t i = 0;
+         reducing.room != NULL && i < rows->n_rows && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         reducer(&reducing, mdf_element_at(carrier, rows->items, i * rows->n_items), mdf_element_to_write(written, results, i));
     }
     return reducing.room != NULL;

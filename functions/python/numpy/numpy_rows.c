@@ -19,7 +19,7 @@ enum { SLOT_RESULTS = MDF_SLOT_OWN + 3, SLOT_FIRST_PART = MDF_SLOT_OWN + 4, SLOT
 static bool put_rows(struct mdf_call *call, void *target, const struct mdf_value *rows, const struct mdf_value *array,
                      size_t axis)
 {
-    size_t rank = array->rank, i;
+    size_t rank = array->rank;
     int64_t *strides, stride = mdf_value_shape(array)[axis];
     struct mdf_box box;
 
@@ -28,7 +28,7 @@ static bool put_rows(struct mdf_call *call, void *target, const struct mdf_value
     }
     memcpy(box.shape, mdf_value_shape(array), rank * sizeof *box.shape);
     mdf_strides(rank, box.shape, box.target_strides);
-    for (i = rank; i-- > 0;) {
+    for (size_t i = rank; i-- > 0;) {
         box.source_strides[i] = i == axis ? 1 : stride;
         stride *= i == axis ? 1 : box.shape[i];
     }
@@ -40,9 +40,9 @@ static bool run_rows(struct mdf_call *call, const struct mdf_value *array, const
                      mdf_dtype result, mdf_row_function function)
 {
     mdf_dtype dtype = (mdf_dtype)array->dtype;
-    size_t i;
 
-    for (i = 0; rows->n_items > 0 && i < rows->n_rows && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; rows->n_items > 0 && i < rows->n_rows && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
         if (!function(call, dtype, mdf_element_at(dtype, rows->items, i * rows->n_items), rows->n_items,
                       mdf_element_to_write(result, results, i * rows->n_items))) {
             return false;
@@ -98,7 +98,7 @@ static int compare_texts(const void *context, int64_t a, int64_t b)
 
 bool mdf_numpy_order(struct mdf_call *call, mdf_dtype dtype, const void *items, size_t n, int64_t *order)
 {
-    size_t n_words, i;
+    size_t n_words;
     int64_t *spare;
     uint64_t *keys;
 
@@ -109,7 +109,7 @@ bool mdf_numpy_order(struct mdf_call *call, mdf_dtype dtype, const void *items, 
     if (spare == NULL) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         order[i] = (int64_t)i;
     }
     if (dtype == MDF_DTYPE_STRING) {
@@ -129,12 +129,11 @@ static bool sort_row(struct mdf_call *call, mdf_dtype dtype, const void *items, 
 {
     int64_t size = (int64_t)n, *order = mdf_python_make(call, &mdf_python_slots(call)[SLOT_FIRST_PART], MDF_DTYPE_INT64,
                                                         MDF_STRENGTH_LITERAL, 1, &size);
-    size_t i;
 
     if (order == NULL || !mdf_numpy_order(call, dtype, items, n, order)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, results, i), mdf_element_at(dtype, items, (size_t)order[i]),
                           1);
     }

@@ -16,16 +16,15 @@ static bool choose_where(struct mdf_call *call, struct mdf_value *target, const 
     const struct mdf_value *arrays[3];
     enum mdf_strength strength;
     mdf_dtype dtype;
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         arrays[i] = mdf_python_array(call, operands[i], MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {
             return false;
         }
     }
     dtype = mdf_ufunc_dtype(call, MDF_UFUNC_SHARED, 2, arrays + 1);
-    for (i = 0; dtype != MDF_DTYPE_NONE && i < 3; i++) {
+    for (size_t i = 0; dtype != MDF_DTYPE_NONE && i < 3; i++) {
         arrays[i] = mdf_python_array_of(call, arrays[i], i == 0 ? MDF_DTYPE_BOOL : dtype, MDF_SLOT_OPERANDS + i);
         if (arrays[i] == NULL) {
             return false;
@@ -53,7 +52,6 @@ static bool run_select(struct mdf_call *call)
 {
     const struct mdf_value *conditions = call->inputs[0], *choices = call->inputs[1], *otherwise = mdf_python_given(call, 2);
     struct mdf_value *slots = mdf_python_slots(call), *chosen, *next;
-    size_t i;
 
     if (slots == NULL || conditions->kind != MDF_KIND_LIST || choices->kind != MDF_KIND_LIST ||
         conditions->length != choices->length || conditions->length == 0) {
@@ -64,7 +62,7 @@ static bool run_select(struct mdf_call *call)
     if (otherwise != NULL ? !mdf_python_copy(call, chosen, otherwise) : !mdf_python_make_int(call, chosen, 0)) {
         return false;
     }
-    for (i = conditions->length; i-- > 0;) {
+    for (size_t i = conditions->length; i-- > 0;) {
         const struct mdf_value *operands[3] = {&mdf_value_items(conditions)[i], &mdf_value_items(choices)[i], chosen};
         struct mdf_value *done = next;
 

@@ -40,9 +40,9 @@ struct unique {
 static size_t number_unique(const struct mdf_context *context, const struct mdf_value *array, const int64_t *order,
                             struct unique *unique)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < array->length && !mdf_should_stop_at(context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < array->length && !mdf_should_stop_at(context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (i == 0 || !same_element(array, order[i - 1], order[i])) {
             unique->first[n] = order[i];
             unique->counts[n++] = 0;
@@ -59,9 +59,8 @@ static bool make_unique(struct mdf_call *call, struct mdf_value *target, const s
     mdf_dtype dtype = (mdf_dtype)array->dtype;
     int64_t size = (int64_t)n;
     void *elements = mdf_python_make(call, target, dtype, mdf_numpy_strength(array), 1, &size);
-    size_t i;
 
-    for (i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; elements != NULL && i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         mdf_elements_copy(call, dtype, mdf_element_to_write(dtype, elements, i),
                           mdf_element_at(dtype, array->data, (size_t)unique->first[i]), 1);
     }
@@ -173,13 +172,12 @@ enum search {
 static int make_rising(uint64_t *keys, size_t n)
 {
     bool rises = false, falls = false;
-    size_t i;
 
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         rises = rises || keys[i - 1] < keys[i];
         falls = falls || keys[i - 1] > keys[i];
     }
-    for (i = 0; falls && i < n / 2; i++) {
+    for (size_t i = 0; falls && i < n / 2; i++) {
         uint64_t key = keys[i];
 
         keys[i] = keys[n - 1 - i];
@@ -197,7 +195,6 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     uint64_t *keys;
     int64_t *places;
     int falls = 0;
-    size_t i;
 
     if (dtype == MDF_DTYPE_NONE || dtype == MDF_DTYPE_STRING || mdf_dtype_kind(dtype) == 'c') {
         return dtype != MDF_DTYPE_NONE && mdf_python_refuse(call, array, NULL);
@@ -216,7 +213,8 @@ static bool search(struct mdf_call *call, const struct mdf_value *array, const s
     places = wanted == NULL ? NULL
                             : mdf_python_make(call, mdf_call_target(call, 0), MDF_DTYPE_INT64, MDF_STRENGTH_LITERAL, values->rank,
                                               mdf_value_shape(values));
-    for (i = 0; places != NULL && i < values->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; places != NULL && i < values->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK);
+         i++) {
         int64_t below = count_below(keys, array->length, wanted[i], (how & EQUAL_BELOW) != 0);
 
         places[i] = falls ? (int64_t)array->length - below : below;
@@ -229,7 +227,6 @@ static bool plan_search(struct mdf_call *call, size_t at, unsigned how, struct m
 {
     const struct mdf_value *const operands[2] = {call->inputs[at], call->inputs[1 - at]};
     bool is_real = mdf_dtype_kind((mdf_dtype)operands[0]->dtype) == 'f' || mdf_dtype_kind((mdf_dtype)operands[1]->dtype) == 'f';
-    size_t i;
 
     if (operands[0]->kind != MDF_KIND_TENSOR || operands[0]->rank != 1 || operands[1]->kind != MDF_KIND_TENSOR ||
         (operands[0]->dtype != operands[1]->dtype && !is_real) || !mdf_routine_room(plan, 7, 0)) {
@@ -242,7 +239,7 @@ static bool plan_search(struct mdf_call *call, size_t at, unsigned how, struct m
     plan->whole[2] = (how & EQUAL_BELOW) != 0;
     plan->whole[3] = (how & MAY_FALL) != 0;
     plan->whole[4] = (int64_t)at;
-    for (i = 0; i < 2; i++) { /* whole numbers past 2^53 would be others */
+    for (size_t i = 0; i < 2; i++) { /* whole numbers past 2^53 would be others */
         if (call->inputs[i]->dtype != (uint8_t)plan->dtype &&
             (!mdf_dtype_is_real(plan->dtype) ||
              !mdf_routine_kind(call->inputs[i], MDF_DTYPE_NONE, &plan->whole[5 + i]))) {
@@ -373,7 +370,6 @@ static bool run_interp(struct mdf_call *call)
     struct mdf_python_type type = {call->context->real, false};
     struct curve curve;
     double *values;
-    size_t i;
 
     x = at == NULL ? NULL : real_input(call, 1, MDF_SLOT_OPERANDS + 1);
     y = x == NULL ? NULL : real_input(call, 2, MDF_SLOT_OPERANDS + 2);
@@ -391,7 +387,7 @@ static bool run_interp(struct mdf_call *call)
         !mdf_python_real(call, 4, curve.y[curve.n - 1], &curve.right)) {
         return false;
     }
-    for (i = 0; i < at->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < at->length && !mdf_should_stop_at(call->context, (size_t)i, MDF_ITEMS_PER_LOOK); i++) {
         values[i] = value_at(&curve, ((const double *)at->data)[i]);
     }
     return mdf_python_convert(call, target, &slots[SLOT_RESULTS], type);
@@ -401,12 +397,11 @@ static bool run_interp(struct mdf_call *call)
 static size_t count_bins(struct mdf_call *call, const int64_t *numbers, size_t n)
 {
     int64_t least;
-    size_t i;
 
     if (!mdf_python_integer(call, 2, 0, &least)) {
         return SIZE_MAX;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (numbers[i] < 0 || numbers[i] == INT64_MAX) {
             mdf_call_error(call, MDF_VALUE, "%lld can not be counted in a bin", (long long)numbers[i]);
             return SIZE_MAX;
@@ -419,7 +414,7 @@ static size_t count_bins(struct mdf_call *call, const int64_t *numbers, size_t n
 /* "x weights= minlength=". */
 static bool run_bincount(struct mdf_call *call)
 {
-    size_t n, n_bins, i;
+    size_t n, n_bins;
     const int64_t *numbers = mdf_python_integers(call, 0, MDF_SLOT_OPERANDS, &n);
     const struct mdf_value *weights =
         numbers != NULL && mdf_python_given(call, 1) != NULL ? real_input(call, 1, MDF_SLOT_OPERANDS + 1) : NULL;
@@ -444,7 +439,7 @@ static bool run_bincount(struct mdf_call *call)
         return false;
     }
     memset(bins, 0, n_bins * sizeof(int64_t));
-    for (i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
+    for (size_t i = 0; i < n && !mdf_should_stop_at(call->context, i, MDF_ITEMS_PER_LOOK); i++) {
         if (weighted) {
             ((double *)bins)[numbers[i]] += ((const double *)weights->data)[i];
         } else {

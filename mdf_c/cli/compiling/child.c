@@ -36,14 +36,14 @@ bool child_is_installed(const char *program)
 static int spawn_and_wait(const char *const *arguments, FILE *const streams[3], int *status)
 {
     posix_spawn_file_actions_t actions;
-    int wrong, i;
+    int wrong;
     pid_t child;
 
     wrong = posix_spawn_file_actions_init(&actions);
     if (wrong != 0) {
         return wrong;
     }
-    for (i = 0; i < 3 && wrong == 0; i++) {
+    for (int i = 0; i < 3 && wrong == 0; i++) {
         wrong = posix_spawn_file_actions_adddup2(&actions, fileno(streams[i]), i);
     }
     if (wrong == 0) {
@@ -73,11 +73,11 @@ static bool read_all(FILE *stream, struct mdf_text *text)
 static mdf_status quote(FILE *errors, mdf_error *error)
 {
     char said[MOST_SAID] = "";
-    size_t n, i;
+    size_t n;
 
     rewind(errors);
     n = fread(said, 1, sizeof said - 1, errors);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         said[i] = (unsigned char)said[i] < ' ' ? ' ' : said[i];
     }
     while (n > 0 && said[n - 1] == ' ') {
@@ -113,9 +113,8 @@ mdf_status run_child(const char *const *arguments, const struct mdf_text *input,
 {
     FILE *streams[3] = {tmpfile(), tmpfile(), tmpfile()};
     mdf_status status = run_with(arguments, input, output, streams, error);
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (streams[i] != NULL) {
             fclose(streams[i]);
         }

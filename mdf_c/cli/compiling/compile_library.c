@@ -70,9 +70,9 @@ static size_t list_flags(const char **arguments, enum library_kind kind, bool is
                  {same_bits_flags, N_SAME_BITS},
                  {kind == LIBRARY_OWN ? own_flags : portable_flags, kind == LIBRARY_OWN ? N_OWN : N_PORTABLE},
                  {library_flags, N_LIBRARY}};
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         if (lists[i].n > 0) {
             memcpy(arguments + n, lists[i].flags, lists[i].n * sizeof *arguments);
         }
@@ -250,7 +250,7 @@ mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_e
     struct compiler compiler;
     mdf_status status = find_compiler(memory, &compiler, error);
     const char *flags[N_MOST];
-    size_t n, i;
+    size_t n;
 
     if (status != MDF_OK) {
         return status;
@@ -258,12 +258,12 @@ mdf_status hash_compiler(struct mdf_memory *memory, struct mdf_hash *hash, mdf_e
     mdf_text_init(&nothing, memory);
     mdf_text_init(&version, memory);
     status = call(&compiler, question, 1, &nothing, &version, error);
-    for (i = 0; i < compiler.n; i++) {
+    for (size_t i = 0; i < compiler.n; i++) {
         mdf_hash_add_text(hash, compiler.words[i]);
     }
     mdf_hash_add(hash, version.bytes, version.length);
     n = list_flags(flags, LIBRARY_OWN, true);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_hash_add_text(hash, flags[i]);
     }
     mdf_text_release(&version);

@@ -12,9 +12,9 @@
 
 static bool fits(const struct mdf_compiled *model, const struct mdf_program *program)
 {
-    size_t n_outputs = 0, i;
+    size_t n_outputs = 0;
 
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         n_outputs += program->nodes[i].n_outputs;
     }
     return strcmp(model->version, MDF_VERSION) == 0 && model->n_inputs == program->n_ports && model->n_outputs == n_outputs;
@@ -178,9 +178,7 @@ static mdf_status take_input(struct compiled_run *run, struct mdf_state *state, 
 
 mdf_status evaluate_compiled(struct compiled_run *run, mdf_state *state, double dt, mdf_error *error)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         if (state->ports[i].has_input && take_input(run, state, i, error) != MDF_OK) {
             return error->code;
         }
@@ -218,12 +216,12 @@ static bool show_output(const struct mdf_compiled_port *port, const void *elemen
 
 mdf_status show_compiled_values(struct compiled_run *run, mdf_state *state, mdf_error *error)
 {
-    size_t i, j, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < state->program->n_nodes; i++) {
+    for (size_t i = 0; i < state->program->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[i];
 
-        for (j = 0; j < node->n_outputs; j++, n++) {
+        for (size_t j = 0; j < node->n_outputs; j++, n++) {
             const void *elements = run->model->output(run->state, n);
 
             if (elements != NULL) {

@@ -39,10 +39,8 @@ static bool add_name(struct names *names, const char *text, size_t length)
 
 static bool add_all(struct names *names, const mdf_program *program)
 {
-    size_t i, j;
-
-    for (i = 0; i < mdf_program_n_nodes(program); i++) {
-        for (j = 0; j < mdf_program_n_parts(program, i, MDF_PART_PARAMETER); j++) {
+    for (size_t i = 0; i < mdf_program_n_nodes(program); i++) {
+        for (size_t j = 0; j < mdf_program_n_parts(program, i, MDF_PART_PARAMETER); j++) {
             const char *name = mdf_arena_printf(names->arena, "%s.%s", mdf_program_node_id(program, i),
                                                 mdf_program_part_id(program, i, MDF_PART_PARAMETER, j));
 
@@ -117,16 +115,16 @@ static bool find_all(struct names *names, const mdf_model *model, const mdf_prog
 static bool keep_small(struct names *names, const struct source_request *request, const mdf_options *options, mdf_error *error)
 {
     mdf_program *program = mdf_compile_changeable(request->model, names->items, names->n, options, error);
-    size_t n = names->n, i, j;
+    size_t n = names->n;
 
     if (program == NULL) {
         return false;
     }
     names->n = 0;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         bool is_small = true;
 
-        for (j = 0; j < program->n_parameters; j++) {
+        for (size_t j = 0; j < program->n_parameters; j++) {
             const struct mdf_program_parameter *parameter = &program->parameters[j];
             const struct mdf_value *value = &program->code->constants[MDF_OPERAND_INDEX(parameter->default_value)];
 

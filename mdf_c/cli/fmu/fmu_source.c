@@ -47,27 +47,27 @@ static const char *type_code(mdf_dtype dtype)
 
 static void append_inputs(const struct fmu *fmu, struct mdf_text *text)
 {
-    size_t i, k, n = 0;
+    size_t n = 0;
 
     mdf_text_append_string(text, "/* All inputs, and what they are at first. */\nstruct mdf_fmu_inputs {\n");
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         if (fmu->variables[i].kind == FMU_INPUT) {
             mdf_text_printf(text, "    %s in_%zu[%zu];\n", mdf_source_type(fmu->variables[i].dtype), n++,
                             fmu->variables[i].n_elements);
         }
     }
     mdf_text_append_string(text, "    char end;\n};\n\nstatic const struct mdf_fmu_inputs mdf_fmu_start = {\n");
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         const struct fmu_variable *variable = &fmu->variables[i];
 
-        for (k = 0; variable->kind == FMU_INPUT && k < variable->n_elements; k++) {
+        for (size_t k = 0; variable->kind == FMU_INPUT && k < variable->n_elements; k++) {
             mdf_text_append_string(text, k == 0 ? "    {" : ", ");
             mdf_source_append_literal(text, variable->dtype, (const char *)variable->start + k * mdf_dtype_size(variable->dtype));
             mdf_text_append_string(text, k + 1 == variable->n_elements ? "},\n" : "");
         }
     }
     mdf_text_append_string(text, "    0};\n\nstatic const struct mdf_fmu_input mdf_fmu_input_places[] = {\n");
-    for (i = n = 0; i < fmu->n_variables; i++) {
+    for (size_t i = n = 0; i < fmu->n_variables; i++) {
         if (fmu->variables[i].kind == FMU_INPUT) {
             mdf_text_printf(text, "    {%zu, offsetof(struct mdf_fmu_inputs, in_%zu)},\n", fmu->variables[i].index, n);
             n++;
@@ -79,10 +79,10 @@ static void append_inputs(const struct fmu *fmu, struct mdf_text *text)
 static void append_variables(const struct fmu *fmu, struct mdf_text *text)
 {
     static const char *const kinds[] = {"TIME", "INPUT", "PARAMETER", "OUTPUT", "STATE", "DERIVATIVE", "INDICATOR", "SEED"};
-    size_t n_inputs = 0, i;
+    size_t n_inputs = 0;
 
     mdf_text_append_string(text, "static const struct mdf_fmu_variable mdf_fmu_variables[] = {\n");
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         const struct fmu_variable *variable = &fmu->variables[i];
         size_t index = variable->kind == FMU_INPUT ? n_inputs++ : variable->index;
 
@@ -144,9 +144,9 @@ static void append_state_tables(const struct fmu *fmu, struct mdf_text *text)
 
 static size_t most_elements(const struct fmu *fmu)
 {
-    size_t most = 1, i;
+    size_t most = 1;
 
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         most = fmu->variables[i].kind == FMU_OUTPUT && fmu->variables[i].n_elements > most ? fmu->variables[i].n_elements : most;
     }
     return most;
@@ -154,9 +154,7 @@ static size_t most_elements(const struct fmu *fmu)
 
 static bool has_parameters(const struct fmu *fmu)
 {
-    size_t i;
-
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         if (fmu->variables[i].kind == FMU_PARAMETER || fmu->variables[i].has_initial) {
             return true;
         }

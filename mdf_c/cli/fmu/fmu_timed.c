@@ -72,9 +72,9 @@ bool fmu_is_timed(struct mdf_arena *arena, const struct mdf_graph_node *node, co
     const struct mdf_node *test = NULL;
     const struct mdf_expression *tree;
     bool has_clock = false;
-    size_t offset, i;
+    size_t offset;
 
-    for (i = 0; of != NULL && i < of->n_conditions; i++) {
+    for (size_t i = 0; of != NULL && i < of->n_conditions; i++) {
         test = strcmp(of->conditions[i].id, condition) == 0 ? of->conditions[i].test : test;
     }
     tree = test != NULL && test->kind == MDF_NODE_STRING ? mdf_expression_parse(arena, test->as.string.bytes, &offset, NULL) : NULL;

@@ -151,9 +151,7 @@ static bool has_form(const struct mdf_value *value)
 /* Whether a start value can be told: an Integer of FMI 2 has 32 bits. */
 static bool fits(const struct fmu *fmu, const struct fmu_variable *variable)
 {
-    size_t i;
-
-    for (i = 0; fmu->version == 2 && mdf_dtype_kind(variable->dtype) != 'f' && i < variable->n_elements; i++) {
+    for (size_t i = 0; fmu->version == 2 && mdf_dtype_kind(variable->dtype) != 'f' && i < variable->n_elements; i++) {
         double element =
             mdf_element_to_double(variable->dtype, (const char *)variable->start + i * mdf_dtype_size(variable->dtype));
 
@@ -259,9 +257,8 @@ static bool add_inputs(struct collecting *collecting)
 {
     const struct mdf_program *program = collecting->program;
     struct fmu *fmu = collecting->fmu;
-    size_t i;
 
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
         const struct mdf_value *form = mdf_frame_value(collecting->state->frame, port->slot);
         const char *node = port->node == SIZE_MAX ? NULL : program->nodes[port->node].id;
@@ -296,9 +293,8 @@ static bool is_initial(const struct collecting *collecting, const struct mdf_pro
 static size_t initial_of(const struct mdf_program *program, struct mdf_state *state, const struct mdf_program_integral *integral)
 {
     const struct mdf_value *form = mdf_frame_value(state->frame, integral->slot);
-    size_t i;
 
-    for (i = 0; i < program->n_parameters; i++) {
+    for (size_t i = 0; i < program->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &program->parameters[i];
         const struct mdf_value *value = mdf_frame_value(state->frame, parameter->slot);
 
@@ -317,9 +313,8 @@ static size_t initial_of(const struct mdf_program *program, struct mdf_state *st
 static bool is_of_state(const struct collecting *collecting, size_t parameter)
 {
     const struct mdf_program *program = collecting->program;
-    size_t i;
 
-    for (i = 0; collecting->fmu->has_derivatives && i < program->n_integrals; i++) {
+    for (size_t i = 0; collecting->fmu->has_derivatives && i < program->n_integrals; i++) {
         if (initial_of(program, collecting->state, &program->integrals[i]) == parameter) {
             return true;
         }
@@ -342,9 +337,8 @@ static bool add_parameters(struct collecting *collecting)
 {
     const struct mdf_program *program = collecting->program;
     struct fmu *fmu = collecting->fmu;
-    size_t i;
 
-    for (i = 0; i < program->n_parameters; i++) {
+    for (size_t i = 0; i < program->n_parameters; i++) {
         const struct mdf_program_parameter *parameter = &program->parameters[i];
         const struct mdf_value *value = mdf_frame_value(collecting->state->frame, parameter->slot);
         struct fmu_variable *variable;
@@ -417,10 +411,10 @@ static bool add_indicator(struct collecting *collecting, const struct mdf_progra
     struct fmu *fmu = collecting->fmu;
     struct mdf_value form = *mdf_frame_value(collecting->state->frame, event->test);
     const char *part = mdf_arena_printf(&fmu->arena, "%s_%s_indicator", event->parameter, event->id);
-    size_t first = fmu->n_indicators, i;
+    size_t first = fmu->n_indicators;
 
     fmu->n_indicators += form.length;
-    for (i = 0; i < collecting->program->n_integrals; i++) {
+    for (size_t i = 0; i < collecting->program->n_integrals; i++) {
         const struct mdf_program_integral *integral = &collecting->program->integrals[i];
 
         if (integral->node == event->node && strcmp(integral->id, event->parameter) == 0) {
@@ -476,21 +470,21 @@ static bool find_timed(struct collecting *collecting)
 {
     const struct mdf_program *program = collecting->program;
     struct fmu *fmu = collecting->fmu;
-    size_t first = 0, i;
+    size_t first = 0;
 
     fmu->is_timed = mdf_arena_array(&fmu->arena, fmu->n_indicators + 1, sizeof *fmu->is_timed);
     fmu->is_clock = mdf_arena_array(&fmu->arena, fmu->n_states + 1, sizeof *fmu->is_clock);
     if (fmu->is_timed == NULL || fmu->is_clock == NULL) {
         return false;
     }
-    for (i = 0; fmu->n_states > 0 && i < program->n_integrals; i++) {
+    for (size_t i = 0; fmu->n_states > 0 && i < program->n_integrals; i++) {
         const struct mdf_graph_node *node = find_node(collecting, program->nodes[program->integrals[i].node].id);
         size_t n = mdf_frame_value(collecting->state->frame, program->integrals[i].slot)->length;
 
         mark(fmu->is_clock, first, n, node != NULL && fmu_is_clock(node, program->integrals[i].id));
         first += n;
     }
-    for (i = first = 0; fmu->n_indicators > 0 && i < program->n_events; i++) {
+    for (size_t i = first = 0; fmu->n_indicators > 0 && i < program->n_events; i++) {
         const struct mdf_program_event *event = &program->events[i];
         const struct mdf_graph_node *node = find_node(collecting, program->nodes[event->node].id);
         size_t n = mdf_frame_value(collecting->state->frame, event->test)->length;
@@ -505,18 +499,19 @@ static bool find_timed(struct collecting *collecting)
 
 static bool add_states(struct collecting *collecting)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_integrals; i++) {
+    for (size_t i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_integrals; i++) {
         if (!add_state(collecting, &collecting->program->integrals[i])) {
             return false;
         }
     }
-    for (i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_events; i++) {
+    for (size_t i = 0; collecting->fmu->has_derivatives && i < collecting->program->n_events; i++) {
         n += mdf_frame_value(collecting->state->frame, collecting->program->events[i].test)->length;
     }
     collecting->fmu->is_reset = mdf_arena_array(&collecting->fmu->arena, n + 1, sizeof *collecting->fmu->is_reset);
-    for (i = 0; collecting->fmu->is_reset != NULL && collecting->fmu->has_derivatives && i < collecting->program->n_events; i++) {
+    for (size_t i = 0; collecting->fmu->is_reset != NULL && collecting->fmu->has_derivatives && i < collecting->program->n_events;
+         i++) {
         if (!add_indicator(collecting, &collecting->program->events[i])) {
             return false;
         }
@@ -558,10 +553,10 @@ static bool add_outputs(struct collecting *collecting)
 {
     const struct mdf_program *program = collecting->program;
     struct fmu *fmu = collecting->fmu;
-    size_t i, j, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < program->n_nodes; i++) {
-        for (j = 0; j < program->nodes[i].n_outputs; j++, n++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
+        for (size_t j = 0; j < program->nodes[i].n_outputs; j++, n++) {
             const struct mdf_program_output *output = &program->nodes[i].outputs[j];
             const struct mdf_value *value = mdf_frame_value(collecting->state->frame, output->operand);
             struct fmu_variable *variable;
@@ -588,9 +583,9 @@ static bool add_outputs(struct collecting *collecting)
 /* In FMI 2 each element has a reference of its own, in FMI 3 a variable has one. */
 static bool number(struct fmu *fmu)
 {
-    size_t next = 0, i;
+    size_t next = 0;
 
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         size_t n = fmu->version == 2 ? fmu->variables[i].n_elements : 1;
 
         fmu->variables[i].reference = (unsigned)next;
@@ -606,12 +601,11 @@ static bool number(struct fmu *fmu)
 bool fmu_prepare(struct mdf_state *state, mdf_error *error)
 {
     const struct mdf_program *program = state->program;
-    size_t i, j;
 
-    for (i = 0; i < program->n_integrals; i++) {
+    for (size_t i = 0; i < program->n_integrals; i++) {
         const struct mdf_program_integral *integral = &program->integrals[i];
 
-        for (j = 0; j < program->n_parameters; j++) {
+        for (size_t j = 0; j < program->n_parameters; j++) {
             const struct mdf_program_parameter *parameter = &program->parameters[j];
             const struct mdf_value *value = &program->code->constants[MDF_OPERAND_INDEX(parameter->default_value)];
             struct mdf_value real = {0};
@@ -645,9 +639,8 @@ bool fmu_prepare(struct mdf_state *state, mdf_error *error)
 static bool has_inputs(const struct collecting *collecting, mdf_error *error)
 {
     const struct mdf_program *program = collecting->program;
-    size_t i;
 
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
         const struct mdf_value *form = mdf_frame_value(collecting->state->frame, port->slot);
 
@@ -671,7 +664,6 @@ bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *stat
 {
     struct collecting collecting = {
         fmu, error, model->document->file, state->program, state, mdf_model_find_graph(model, state->program->graph_id)};
-    size_t i;
 
     fmu->is_structured = true;
     if (!has_inputs(&collecting, error)) {
@@ -681,7 +673,7 @@ bool fmu_collect(struct fmu *fmu, const mdf_model *model, struct mdf_state *stat
           add_seed(&collecting) && add_states(&collecting))) {
         return error->code == MDF_OK && mdf_memory_error(fmu->arena.memory, error) == MDF_OK;
     }
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         if (fmu->variables[i].kind == FMU_INPUT && !fits(fmu, &fmu->variables[i])) {
             mdf_error_set(error, MDF_UNSUPPORTED,
                           "input '%s' has a default value that no Integer of FMI 2 can hold, which has 32 bits",

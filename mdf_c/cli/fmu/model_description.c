@@ -156,9 +156,9 @@ static void append_properties(struct mdf_text *text, const struct fmu_variable *
 /* [2,1] of the element, counted from 1, row by row; nothing of a scalar. */
 static void append_subscript(struct mdf_text *text, const struct fmu_variable *variable, size_t element)
 {
-    size_t axis, rest = variable->n_elements;
+    size_t rest = variable->n_elements;
 
-    for (axis = 0; axis < variable->rank; axis++) {
+    for (size_t axis = 0; axis < variable->rank; axis++) {
         rest /= (size_t)variable->shape[axis];
         mdf_text_printf(text, "%s%zu", axis == 0 ? "[" : ",", element / rest % (size_t)variable->shape[axis] + 1);
     }
@@ -193,9 +193,7 @@ static void append_measure(struct mdf_text *text, const struct fmu_variable *var
 /* FMI 2: a variable for each element; its number, counted from 1, is one more than its reference. */
 static void append_scalars(struct mdf_text *text, const struct fmu *fmu, const struct fmu_variable *variable)
 {
-    size_t i;
-
-    for (i = 0; i < variable->n_elements; i++) {
+    for (size_t i = 0; i < variable->n_elements; i++) {
         mdf_text_append_string(text, "    <ScalarVariable");
         append_element_name(text, fmu, variable, i);
         mdf_text_printf(text, " valueReference=\"%zu\"", variable->reference + i);
@@ -217,14 +215,12 @@ static void append_scalars(struct mdf_text *text, const struct fmu *fmu, const s
 /* FMI 3: one variable, with dimensions. */
 static void append_array(struct mdf_text *text, const struct fmu *fmu, const struct fmu_variable *variable)
 {
-    size_t i;
-
     mdf_text_printf(text, "    <%s", type_name(fmu, variable->dtype));
     append_attribute(text, "name", variable->name);
     mdf_text_printf(text, " valueReference=\"%u\"", variable->reference);
     append_properties(text, variable);
     append_measure(text, variable);
-    for (i = 0; variable->start != NULL && i < variable->n_elements; i++) {
+    for (size_t i = 0; variable->start != NULL && i < variable->n_elements; i++) {
         mdf_text_append_string(text, i == 0 ? " start=\"" : " ");
         append_element(text, variable, i);
     }
@@ -233,7 +229,7 @@ static void append_array(struct mdf_text *text, const struct fmu *fmu, const str
         mdf_text_printf(text, " derivative=\"%u\"", fmu->variables[variable->of].reference);
     }
     mdf_text_append_string(text, variable->rank > 0 ? ">" : "/>\n");
-    for (i = 0; i < variable->rank; i++) {
+    for (size_t i = 0; i < variable->rank; i++) {
         mdf_text_printf(text, "<Dimension start=\"%lld\"/>", (long long)variable->shape[i]);
     }
     if (variable->rank > 0) {
@@ -243,10 +239,8 @@ static void append_array(struct mdf_text *text, const struct fmu *fmu, const str
 
 static void append_variables(struct mdf_text *text, const struct fmu *fmu)
 {
-    size_t i;
-
     mdf_text_append_string(text, "  <ModelVariables>\n");
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         if (fmu->version == 2) {
             append_scalars(text, fmu, &fmu->variables[i]);
         } else {
@@ -284,9 +278,9 @@ static bool is_unknown_at_first(const struct fmu_variable *variable)
 /* FMI 3 has an element for each variable; FMI 2 one for each scalar, within one for all. */
 static void append_part(struct mdf_text *text, const struct fmu *fmu, const char *all, const char *each, chosen *is_chosen)
 {
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         const struct fmu_variable *variable = &fmu->variables[i];
 
         if (!is_chosen(variable)) {
@@ -295,7 +289,7 @@ static void append_part(struct mdf_text *text, const struct fmu *fmu, const char
         if (n++ == 0 && fmu->version == 2) {
             mdf_text_printf(text, "    <%s>\n", all);
         }
-        for (k = 0; fmu->version == 2 && k < variable->n_elements; k++) {
+        for (size_t k = 0; fmu->version == 2 && k < variable->n_elements; k++) {
             mdf_text_printf(text, "      <Unknown index=\"%zu\"/>\n", variable->reference + k + 1);
         }
         if (fmu->version == 3) {
@@ -365,14 +359,13 @@ static void append_base_unit(struct mdf_text *text, const char *name)
 {
     static const char *const bases[] = {"kg", "m", "s", "A", "K", "mol", "cd", "rad"};
     struct mdf_physical_unit unit;
-    size_t i;
 
     if (!mdf_read_physical_unit(name, &unit)) {
         mdf_text_append_string(text, "/>\n");
         return;
     }
     mdf_text_append_string(text, "><BaseUnit");
-    for (i = 0; i < MDF_BASE_UNITS; i++) {
+    for (size_t i = 0; i < MDF_BASE_UNITS; i++) {
         if (unit.powers[i] != 0) {
             mdf_text_printf(text, " %s=\"%d\"", bases[i], unit.powers[i]);
         }
@@ -388,10 +381,10 @@ static void append_base_unit(struct mdf_text *text, const char *name)
 
 static void append_units(struct mdf_text *text, const struct fmu *fmu)
 {
-    size_t i, k;
+    size_t k;
 
     mdf_text_append_string(text, "  <UnitDefinitions>\n");
-    for (i = 0; i < fmu->n_variables; i++) {
+    for (size_t i = 0; i < fmu->n_variables; i++) {
         const char *unit = fmu->variables[i].unit;
 
         for (k = 0; unit != NULL && k < i && (fmu->variables[k].unit == NULL || strcmp(fmu->variables[k].unit, unit) != 0); k++) {

@@ -180,10 +180,10 @@ void print_errors(struct warning_printer *printer, const mdf_error *error, const
 {
     mdf_error named = with_file(error, file);
     mdf_diagnostic diagnostic;
-    size_t i, n = 0;
+    size_t n = 0;
 
     mdf_diagnostics_add(printer->list, printer->model, MDF_SEVERITY_ERROR, &named, NULL);
-    for (i = 0; mdf_diagnostics_get(printer->list, i, &diagnostic); i++) {
+    for (size_t i = 0; mdf_diagnostics_get(printer->list, i, &diagnostic); i++) {
         if (diagnostic.severity == MDF_SEVERITY_ERROR) {
             if (diagnostic.file[0] == '\0') {
                 diagnostic.file = named.file;

@@ -31,9 +31,7 @@ static const struct plot_kind plot_kinds[] = {
 
 static const struct image_kind *image_kind_of(const char *path)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof image_kinds / sizeof *image_kinds; i++) {
+    for (size_t i = 0; i < sizeof image_kinds / sizeof *image_kinds; i++) {
         if (mdf_ends_with(path, image_kinds[i].suffix)) {
             return &image_kinds[i];
         }
@@ -43,9 +41,7 @@ static const struct image_kind *image_kind_of(const char *path)
 
 static const struct plot_kind *plot_kind_of(const char *path)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof plot_kinds / sizeof *plot_kinds; i++) {
+    for (size_t i = 0; i < sizeof plot_kinds / sizeof *plot_kinds; i++) {
         if (mdf_ends_with(path, plot_kinds[i].suffix)) {
             return &plot_kinds[i];
         }
@@ -144,16 +140,16 @@ static const char *unit_of(const struct mdf_node *source)
 static const char *unit_of_port(const struct mdf_graph_node *node, const char *id)
 {
     const char *unit = NULL;
-    size_t i, j;
 
-    for (i = 0; i < node->n_output_ports && unit == NULL; i++) {
+    for (size_t i = 0; i < node->n_output_ports && unit == NULL; i++) {
         const struct mdf_output_port *port = &node->output_ports[i];
 
         if (strcmp(port->id, id) != 0) {
             continue;
         }
         unit = unit_of(port->source);
-        for (j = 0; j < node->n_parameters && unit == NULL && port->value != NULL && port->value->kind == MDF_NODE_STRING; j++) {
+        for (size_t j = 0; j < node->n_parameters && unit == NULL && port->value != NULL && port->value->kind == MDF_NODE_STRING;
+             j++) {
             if (strcmp(node->parameters[j].definition.id, port->value->as.string.bytes) == 0) {
                 unit = unit_of(node->parameters[j].definition.source);
             }
@@ -164,10 +160,8 @@ static const char *unit_of_port(const struct mdf_graph_node *node, const char *i
 
 static void find_units(const struct run_report *report, const struct mdf_graph *graph, const char **units)
 {
-    size_t column, i;
-
-    for (column = 0; column < report->ports.n_columns; column++) {
-        for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t column = 0; column < report->ports.n_columns; column++) {
+        for (size_t i = 0; i < graph->n_nodes; i++) {
             if (strcmp(graph->nodes[i].id, report->ports.columns[column].node_id) == 0) {
                 units[column] = unit_of_port(&graph->nodes[i], report->ports.columns[column].port_id);
             }

@@ -33,10 +33,9 @@ static bool write_speedscope(const struct mdf_profile *profile, struct mdf_text 
 {
     double total_s = profile->n_places > 0 ? profile->places[0].total_s : 0;
     char number[MDF_NUMBER_TEXT_SIZE];
-    size_t i;
 
     mdf_text_append_string(text, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"shared\": {\"frames\": [");
-    for (i = 0; i < profile->n_places; i++) {
+    for (size_t i = 0; i < profile->n_places; i++) {
         mdf_text_append_string(text, i > 0 ? ", {\"name\": " : "{\"name\": ");
         mdf_write_json_string(text, profile->places[i].name, strlen(profile->places[i].name));
         mdf_text_append_string(text, "}");
@@ -46,13 +45,13 @@ static bool write_speedscope(const struct mdf_profile *profile, struct mdf_text 
                     "]}, \"profiles\": [{\"type\": \"sampled\", \"name\": \"mdf-run\", \"unit\": \"seconds\", \"startValue\": 0, "
                     "\"endValue\": %s, \"samples\": [",
                     number);
-    for (i = 0; i < profile->n_places; i++) {
+    for (size_t i = 0; i < profile->n_places; i++) {
         mdf_text_append_string(text, i > 0 ? ", [" : "[");
         append_stack(profile, i, text);
         mdf_text_append_string(text, "]");
     }
     mdf_text_append_string(text, "], \"weights\": [");
-    for (i = 0; i < profile->n_places; i++) {
+    for (size_t i = 0; i < profile->n_places; i++) {
         double self_s = profile->places[i].total_s - profile->places[i].children_s;
 
         mdf_format_float64(self_s > 0 ? self_s : 0, number);

@@ -100,7 +100,7 @@ static bool record_bodies(struct run_report *report, const mdf_state *state)
 int record_step(struct run_report *report, const mdf_state *state, uint64_t step, mdf_error *error)
 {
     double dt = report->options->dt;
-    size_t n_words = 0, i;
+    size_t n_words = 0;
     mdf_status status;
 
     if (report->options->schedule) {
@@ -113,7 +113,7 @@ int record_step(struct run_report *report, const mdf_state *state, uint64_t step
         return EXIT_DONE;
     }
     status = mdf_recording_begin_step(&report->recording, isnan(dt) ? dt : dt * (double)step, error);
-    for (i = 0; i < report->ports.n_columns && status == MDF_OK; i++) {
+    for (size_t i = 0; i < report->ports.n_columns && status == MDF_OK; i++) {
         status =
             mdf_recording_add_value(&report->recording, mdf_output_at(state, report->ports.columns[i].node, report->ports.outputs[i]), error);
     }
@@ -139,9 +139,8 @@ static report_writer writer_of(const char *path)
         const char *suffix;
         report_writer writer;
     } writers[] = {{".json", mdf_write_report_json}, {".csv", mdf_write_report_csv}, {".npz", mdf_write_report_npz}};
-    size_t i;
 
-    for (i = 0; path != NULL && i < sizeof writers / sizeof *writers; i++) {
+    for (size_t i = 0; path != NULL && i < sizeof writers / sizeof *writers; i++) {
         size_t length = strlen(path), n = strlen(writers[i].suffix);
 
         if (length >= n && strcmp(path + length - n, writers[i].suffix) == 0) {
@@ -187,12 +186,11 @@ static int write_with(struct run_report *report, const mdf_state *state, const c
                                     .n_gradients = report->n_gradients};
     struct mdf_text text;
     int exit_status;
-    size_t i;
 
-    for (i = 0; i < told.n_nodes; i++) {
+    for (size_t i = 0; i < told.n_nodes; i++) {
         node_ids[i] = mdf_program_node_id(report->program, i);
     }
-    for (i = 0; i < told.n_results; i++) {
+    for (size_t i = 0; i < told.n_results; i++) {
         result_names[i] = mdf_program_result_name(report->program, i);
         results[i] = mdf_result_at(state, i);
     }

@@ -52,9 +52,9 @@ static void count_operator(struct stats *stats, const struct mdf_operator *opera
 
 static size_t count_calls(const struct mdf_code *code)
 {
-    size_t n = code->n_calls, i;
+    size_t n = code->n_calls;
 
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         n += count_calls(code->bodies[i]);
     }
     return n;
@@ -63,38 +63,32 @@ static size_t count_calls(const struct mdf_code *code)
 /* A list or an object has the elements of its items. */
 static void count_constant(struct stats *stats, const struct mdf_value *value)
 {
-    size_t i;
-
     if (value->kind == MDF_KIND_TENSOR) {
         stats->n_elements += value->length;
         stats->n_bytes += value->length * mdf_dtype_size((mdf_dtype)value->dtype);
     }
-    for (i = 0; value->kind != MDF_KIND_TENSOR && i < mdf_value_n_items(value); i++) {
+    for (size_t i = 0; value->kind != MDF_KIND_TENSOR && i < mdf_value_n_items(value); i++) {
         count_constant(stats, &mdf_value_items(value)[i]);
     }
 }
 
 static void count_program(struct stats *stats, const struct mdf_program *program, size_t *n_nodes)
 {
-    size_t i;
-
     *n_nodes += program->n_nodes;
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         stats->n_parameters += program->nodes[i].parts[MDF_PART_PARAMETER].n;
     }
 }
 
 static void count_code(struct stats *stats, const struct mdf_code *code)
 {
-    size_t i;
-
-    for (i = 0; i < code->n_calls; i++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
         count_operator(stats, code->calls[i].operator);
     }
-    for (i = 0; i < code->n_constants; i++) {
+    for (size_t i = 0; i < code->n_constants; i++) {
         count_constant(stats, &code->constants[i]);
     }
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         const struct mdf_code *body = code->bodies[i];
 
         if (body->program != NULL) {
@@ -138,8 +132,6 @@ static bool count(struct stats *stats, struct mdf_memory *memory, const mdf_mode
 
 static void append_text(const struct stats *stats, const mdf_program *program, struct mdf_text *text)
 {
-    size_t i;
-
     mdf_text_printf(text, "model       %s\ngraph       %s\n", program->model_id, program->graph_id);
     mdf_text_printf(text, "nodes       %zu", stats->n_nodes);
     if (stats->n_inner_nodes > 0) {
@@ -149,15 +141,13 @@ static void append_text(const struct stats *stats, const mdf_program *program, s
                     mdf_program_n_graph_inputs(program), mdf_program_n_results(program), stats->n_parameters);
     mdf_text_printf(text, "constants   %zu numbers, %zu bytes\noperators   %zu\n", stats->n_elements, stats->n_bytes,
                     stats->n_operators);
-    for (i = 0; i < stats->n_counts; i++) {
+    for (size_t i = 0; i < stats->n_counts; i++) {
         mdf_text_printf(text, "%8zu  %s\n", stats->counts[i].n, stats->counts[i].name);
     }
 }
 
 static void append_json(const struct stats *stats, const mdf_program *program, struct mdf_text *text)
 {
-    size_t i;
-
     mdf_text_append_string(text, "{\"model\": ");
     mdf_write_json_string(text, program->model_id, strlen(program->model_id));
     mdf_text_append_string(text, ", \"graph\": ");
@@ -168,7 +158,7 @@ static void append_json(const struct stats *stats, const mdf_program *program, s
                     "\"operators\": {",
                     stats->n_nodes, stats->n_inner_nodes, stats->n_bodies, stats->n_edges, mdf_program_n_graph_inputs(program),
                     mdf_program_n_results(program), stats->n_parameters, stats->n_elements, stats->n_bytes, stats->n_operators);
-    for (i = 0; i < stats->n_counts; i++) {
+    for (size_t i = 0; i < stats->n_counts; i++) {
         mdf_text_append_string(text, i > 0 ? ", " : "");
         mdf_write_json_string(text, stats->counts[i].name, strlen(stats->counts[i].name));
         mdf_text_printf(text, ": %zu", stats->counts[i].n);

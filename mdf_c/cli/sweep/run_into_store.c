@@ -52,9 +52,7 @@ static void add_value(struct mdf_hash *hash, const char *name, const struct mdf_
 
 static void add_option_texts(struct mdf_hash *hash, const struct option_texts *texts)
 {
-    size_t i;
-
-    for (i = 0; i < texts->n; i++) {
+    for (size_t i = 0; i < texts->n; i++) {
         mdf_hash_add_text(hash, texts->items[i]);
     }
 }
@@ -93,7 +91,6 @@ static bool hash_sweep(struct store_run *store, const mdf_model *model)
                                 file->by_step,
                                 (uint64_t)store->store.codec};
     const double tolerances[] = {library->rtol, library->atol, library->max_step};
-    size_t i;
 
     store->hash = mdf_hash_begin();
     mdf_hash_add_text(&store->hash, MDF_VERSION);
@@ -101,22 +98,22 @@ static bool hash_sweep(struct store_run *store, const mdf_model *model)
     mdf_hash_add(&store->hash, &run->asked.dt, sizeof run->asked.dt);
     mdf_hash_add(&store->hash, tolerances, sizeof tolerances);
     mdf_hash_add_text(&store->hash, mdf_program_graph_id(run->program));
-    for (i = 0; i < file->n_swept; i++) {
+    for (size_t i = 0; i < file->n_swept; i++) {
         add_value(&store->hash, file->swept[i].name, &file->swept[i].values);
     }
-    for (i = 0; i < file->n_given; i++) {
+    for (size_t i = 0; i < file->n_given; i++) {
         add_value(&store->hash, file->given[i].name, &file->given[i].values);
     }
-    for (i = 0; i < run->inputs.single.length; i++) {
+    for (size_t i = 0; i < run->inputs.single.length; i++) {
         add_value(&store->hash, mdf_value_key(&run->inputs.single, i), mdf_value_item(&run->inputs.single, i));
     }
     add_value(&store->hash, "seeds", &file->seeds);
     mdf_hash_add_text(&store->hash, file->stop_when != NULL ? file->stop_when : "");
-    for (i = 0; i < file->n_axes; i++) {
+    for (size_t i = 0; i < file->n_axes; i++) {
         mdf_hash_add_text(&store->hash, file->axes[i].name);
         mdf_hash_add(&store->hash, &file->axes[i].length, sizeof file->axes[i].length);
     }
-    for (i = 0; i < run->asked.n_reductions; i++) {
+    for (size_t i = 0; i < run->asked.n_reductions; i++) {
         mdf_hash_add(&store->hash, &run->asked.reductions[i].record, sizeof run->asked.reductions[i].record);
         mdf_hash_add(&store->hash, &run->asked.reductions[i].kind, sizeof run->asked.reductions[i].kind);
         mdf_hash_add(&store->hash, run->asked.reductions[i].points,
@@ -129,10 +126,8 @@ static bool hash_sweep(struct store_run *store, const mdf_model *model)
 
 static void append_names(struct mdf_text *text, const char *key, const struct sweep_column *columns, size_t n)
 {
-    size_t i;
-
     mdf_text_printf(text, ", \"%s\": [", key);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_text_append_string(text, i > 0 ? ", " : "");
         mdf_write_json_string(text, columns[i].name, strlen(columns[i].name));
     }
@@ -152,10 +147,8 @@ static void append_optional(struct mdf_text *text, const char *key, const char *
 /* Names and lengths: of the instances, or of the cells that are told. */
 static void append_axes(struct mdf_text *text, const struct sweep_report *report)
 {
-    size_t i;
-
     mdf_text_append_string(text, ", \"axes\": [");
-    for (i = 0; i < report->n_axes; i++) {
+    for (size_t i = 0; i < report->n_axes; i++) {
         mdf_text_append_string(text, i > 0 ? ", [" : "[");
         mdf_write_json_string(text, report->axes[i].name, strlen(report->axes[i].name));
         mdf_text_printf(text, ", %zu]", report->axes[i].length);
@@ -222,9 +215,8 @@ static const char *axis_name(const struct sweep_report *report, size_t axis)
 {
     static const char prefix[] = "swept.";
     const char *name = report->axes[axis].name;
-    size_t i;
 
-    for (i = 0; i < report->n_swept; i++) {
+    for (size_t i = 0; i < report->n_swept; i++) {
         const char *column = report->swept[i].name;
         bool is_prefixed = strncmp(column, prefix, sizeof prefix - 1) == 0 && strcmp(column + sizeof prefix - 1, name) == 0;
 
@@ -243,13 +235,12 @@ static bool list_rows(struct store_run *store, const struct sweep_report *report
     int64_t *steps = mdf_arena_array(&run->file.arena, report->n_rows, sizeof *steps);
     double *times = mdf_arena_array(&run->file.arena, report->n_rows, sizeof *times);
     struct mdf_value value = {0};
-    size_t row;
 
     if (shape == NULL || steps == NULL || times == NULL) {
         return sweep_out_of_memory(run);
     }
     shape[0] = (int64_t)report->n_rows;
-    for (row = 0; row < report->n_rows; row++) {
+    for (size_t row = 0; row < report->n_rows; row++) {
         steps[row] = (int64_t)sweep_step_of(report, row);
         times[row] = sweep_time_of(report, row);
     }
@@ -266,7 +257,6 @@ static bool list_chunked(struct store_run *store, const struct sweep_report *rep
     int64_t *shape = mdf_arena_array(&run->file.arena, 1, sizeof *shape);
     struct mdf_value seeds = {0};
     struct store_array *array;
-    size_t i;
 
     if (shape == NULL) {
         return sweep_out_of_memory(run);
@@ -274,7 +264,7 @@ static bool list_chunked(struct store_run *store, const struct sweep_report *rep
     *shape = (int64_t)run->capacity;
     mdf_value_borrow_tensor(run->memory, &seeds, MDF_DTYPE_UINT64, MDF_STRENGTH_TYPED, 1, shape, run->seeds);
     add_chunked(store, "seed", &seeds);
-    for (i = 0; i < report->n_recorded; i++) {
+    for (size_t i = 0; i < report->n_recorded; i++) {
         const struct mdf_value *values = &report->recorded[i].values;
 
         if (values->rank > STORE_DEEPEST_RANK) {
@@ -298,21 +288,20 @@ static bool list_reduced(struct store_run *store, const struct sweep_report *rep
 {
     struct sweep_run *run = store->run;
     const char **axes = mdf_arena_array(&run->file.arena, report->n_axes + 1, sizeof *axes);
-    size_t i, j;
 
     store->told = mdf_arena_array(&run->file.arena, report->n_recorded, sizeof *store->told);
     if (axes == NULL || store->told == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < report->n_axes; i++) {
+    for (size_t i = 0; i < report->n_axes; i++) {
         axes[i] = axis_name(report, i);
     }
     axes[report->n_axes] = "step";
-    for (i = 0; i < report->n_points; i++) {
+    for (size_t i = 0; i < report->n_points; i++) {
         add_array(store, report->points[i].name, &report->points[i].values, NULL, 0);
     }
     store->n_whole = store->n_arrays;
-    for (i = 0; i < report->n_recorded; i++) {
+    for (size_t i = 0; i < report->n_recorded; i++) {
         const struct sweep_column *column = &report->recorded[i];
         bool has_steps = report->every > 0 && !column->is_once;
         size_t rank = report->n_axes + (has_steps ? 1 : 0) + column->values.rank - 2, n = 0;
@@ -323,13 +312,13 @@ static bool list_reduced(struct store_run *store, const struct sweep_report *rep
         }
         array = add_array(store, column->name, &column->values, axes, report->n_axes + (has_steps ? 1 : 0));
         array->rank = rank;
-        for (j = 0; j < report->n_axes; j++) {
+        for (size_t j = 0; j < report->n_axes; j++) {
             array->shape[n++] = (int64_t)report->axes[j].length;
         }
         if (has_steps) {
             array->shape[n++] = (int64_t)report->n_rows;
         }
-        for (j = 2; j < column->values.rank; j++) {
+        for (size_t j = 2; j < column->values.rank; j++) {
             array->shape[n++] = mdf_value_shape(&column->values)[j];
         }
         array->chunk = rank > 0 ? (size_t)array->shape[0] : 1;
@@ -341,7 +330,7 @@ static bool list_reduced(struct store_run *store, const struct sweep_report *rep
 static bool list_arrays(struct store_run *store, const struct sweep_report *report)
 {
     struct sweep_run *run = store->run;
-    size_t most = report->n_swept + report->n_recorded + report->n_points + 3, i;
+    size_t most = report->n_swept + report->n_recorded + report->n_points + 3;
     const char **axes = mdf_arena_array(&run->file.arena, report->n_swept, sizeof *axes);
 
     store->arrays = mdf_arena_array(&run->file.arena, most, sizeof *store->arrays);
@@ -349,7 +338,7 @@ static bool list_arrays(struct store_run *store, const struct sweep_report *repo
     if (store->arrays == NULL || store->values == NULL || axes == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < report->n_swept; i++) {
+    for (size_t i = 0; i < report->n_swept; i++) {
         if (report->swept[i].values.rank > STORE_DEEPEST_RANK) {
             return sweep_usage(run, "swept values have more axes than an array of Zarr");
         }
@@ -412,13 +401,11 @@ static bool write_reduced(struct store_run *store, size_t chunk)
 
 static bool has_whole_chunk(struct store_run *store, size_t chunk, bool *has)
 {
-    size_t i;
-
     if (store->is_reduced) {
         return has_chunk(&store->store, &reduced_parts, chunk, has);
     }
     *has = true;
-    for (i = store->n_whole; i < store->n_arrays && *has; i++) {
+    for (size_t i = store->n_whole; i < store->n_arrays && *has; i++) {
         if (!has_chunk(&store->store, &store->arrays[i], chunk, has)) {
             return false;
         }
@@ -428,13 +415,11 @@ static bool has_whole_chunk(struct store_run *store, size_t chunk, bool *has)
 
 static bool write_chunks(struct store_run *store, size_t chunk, size_t n)
 {
-    size_t i;
-
     if (store->is_reduced) {
         return write_reduced(store, chunk);
     }
     tell_stopped_times(store->run);
-    for (i = store->n_whole; i < store->n_arrays; i++) {
+    for (size_t i = store->n_whole; i < store->n_arrays; i++) {
         if (!write_chunk(&store->store, &store->arrays[i], chunk, &store->values[i], n)) {
             return false;
         }
@@ -469,11 +454,10 @@ static bool run_chunk(struct store_run *store, size_t chunk, void *const *arrays
 static bool run_chunks(struct store_run *store, void *const *arrays)
 {
     struct sweep_run *run = store->run;
-    size_t chunk;
     bool has, done = true;
 
     start_progress(&run->bar, run->options->progress, (double)((store->last_chunk - store->first_chunk) * store->chunk));
-    for (chunk = store->first_chunk; chunk < store->last_chunk && done; chunk++) {
+    for (size_t chunk = store->first_chunk; chunk < store->last_chunk && done; chunk++) {
         run->n_before = (chunk - store->first_chunk) * store->chunk;
         done = has_whole_chunk(store, chunk, &has) && (has || run_chunk(store, chunk, arrays));
     }
@@ -497,9 +481,8 @@ static bool make_reduced_folder(struct store_run *store)
 static bool finish(struct store_run *store)
 {
     bool has = true;
-    size_t chunk;
 
-    for (chunk = 0; chunk < store->n_chunks && has && store->is_reduced; chunk++) {
+    for (size_t chunk = 0; chunk < store->n_chunks && has && store->is_reduced; chunk++) {
         if (!has_whole_chunk(store, chunk, &has)) {
             return false;
         }
@@ -512,7 +495,6 @@ static bool finish(struct store_run *store)
 static bool open_store(struct store_run *store)
 {
     bool resumes = store->run->options->resume, is_there;
-    size_t i;
 
     if (!resumes && !make_folder(store->store.path, false, store->run->error)) {
         mdf_error_append(store->run->error, " (--resume goes on with one that is there)");
@@ -524,7 +506,7 @@ static bool open_store(struct store_run *store)
     if (!is_there && !make_store(&store->store, store->arrays, store->n_arrays)) {
         return false;
     }
-    for (i = 0; i < store->n_whole && !is_there; i++) {
+    for (size_t i = 0; i < store->n_whole && !is_there; i++) {
         if (!write_chunk(&store->store, &store->arrays[i], 0, &store->values[i], store->arrays[i].chunk)) {
             return false;
         }
@@ -534,7 +516,7 @@ static bool open_store(struct store_run *store)
                sweep_out_chunks(&store->store, &reduced_parts, store->first_chunk, store->last_chunk) &&
                (is_there || finish_store(&store->store));
     }
-    for (i = store->n_whole; i < store->n_arrays; i++) {
+    for (size_t i = store->n_whole; i < store->n_arrays; i++) {
         if (!sweep_out_chunks(&store->store, &store->arrays[i], store->first_chunk, store->last_chunk)) {
             return false;
         }

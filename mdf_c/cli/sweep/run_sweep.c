@@ -36,13 +36,11 @@ bool sweep_usage(struct sweep_run *run, const char *why)
 /* Whether a name is a parameter of a node, which goes before an input of that name; whether it is an input. */
 static bool has_part(const mdf_program *program, mdf_part kind, const char *name)
 {
-    size_t node, i;
-
-    for (node = 0; node < mdf_program_n_nodes(program); node++) {
+    for (size_t node = 0; node < mdf_program_n_nodes(program); node++) {
         const char *id = mdf_program_node_id(program, node);
         size_t length = strlen(id);
 
-        for (i = 0; i < mdf_program_n_parts(program, node, kind); i++) {
+        for (size_t i = 0; i < mdf_program_n_parts(program, node, kind); i++) {
             const char *part = mdf_program_part_id(program, node, kind, i);
 
             if (strcmp(part, name) == 0 ||
@@ -57,9 +55,8 @@ static bool has_part(const mdf_program *program, mdf_part kind, const char *name
 static bool is_input(const mdf_program *program, const char *name)
 {
     bool found = has_part(program, MDF_PART_INPUT, name);
-    size_t i;
 
-    for (i = 0; i < mdf_program_n_graph_inputs(program) && !found; i++) {
+    for (size_t i = 0; i < mdf_program_n_graph_inputs(program) && !found; i++) {
         found = strcmp(mdf_program_graph_input_name(program, i), name) == 0;
     }
     return found && !has_part(program, MDF_PART_PARAMETER, name);
@@ -88,10 +85,9 @@ static void place_stop_when(const struct sweep_run *run)
 static void place_name(struct sweep_run *run)
 {
     const struct sweep_file *file = &run->file;
-    size_t i;
 
     place_stop_when(run);
-    for (i = 0; run->error->code == MDF_NAME && i < file->n_swept + file->n_given; i++) {
+    for (size_t i = 0; run->error->code == MDF_NAME && i < file->n_swept + file->n_given; i++) {
         const struct sweep_entry *entry = i < file->n_swept ? &file->swept[i] : &file->given[i - file->n_swept];
         const char *quoted = mdf_arena_printf(&run->file.arena, "'%s'", entry->name);
 
@@ -105,12 +101,12 @@ static bool compile(struct sweep_run *run, const mdf_model *model)
 {
     const char **names = mdf_arena_array(&run->file.arena, run->file.n_swept, sizeof *names);
     mdf_options options = run->options->library;
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (names == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < run->file.n_swept; i++) {
+    for (size_t i = 0; i < run->file.n_swept; i++) {
         if (!is_input(run->plain, run->file.swept[i].name)) {
             names[n++] = run->file.swept[i].name;
         }
@@ -155,7 +151,7 @@ static bool add_input(struct sweep_run *run, size_t index, mdf_sweep_values *inp
 static bool collect_values(struct sweep_run *run)
 {
     const struct sweep_file *file = &run->file;
-    size_t n_single = run->inputs.single.length, i;
+    size_t n_single = run->inputs.single.length;
     mdf_sweep_values *parameters = mdf_arena_array(&run->file.arena, file->n_swept, sizeof *parameters);
     mdf_sweep_values *inputs = mdf_arena_array(&run->file.arena, file->n_swept + file->n_given + n_single, sizeof *inputs);
 
@@ -164,23 +160,23 @@ static bool collect_values(struct sweep_run *run)
     if (parameters == NULL || inputs == NULL || grid == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < file->n_axes; i++) {
+    for (size_t i = 0; i < file->n_axes; i++) {
         grid[i] = file->axes[i].length;
     }
     run->asked.grid = grid;
     run->asked.n_grid = file->n_axes;
     run->asked.parameters = parameters;
     run->asked.inputs = inputs;
-    for (i = 0; i < file->n_swept; i++) {
+    for (size_t i = 0; i < file->n_swept; i++) {
         bool goes_in = is_input(run->plain, file->swept[i].name);
 
         view(goes_in ? &inputs[run->asked.n_inputs++] : &parameters[run->asked.n_parameters++], file->swept[i].name,
              MDF_SWEEP_PER_INSTANCE | MDF_SWEEP_ALONG(file->swept[i].axis), &file->swept[i].values);
     }
-    for (i = 0; i < file->n_given; i++) {
+    for (size_t i = 0; i < file->n_given; i++) {
         view(&inputs[run->asked.n_inputs++], file->given[i].name, file->by_step ? MDF_SWEEP_PER_STEP : 0, &file->given[i].values);
     }
-    for (i = 0; i < n_single; i++) {
+    for (size_t i = 0; i < n_single; i++) {
         if (!add_input(run, i, inputs)) {
             return false;
         }
@@ -221,7 +217,6 @@ void take_instances(struct sweep_run *run, size_t first, size_t n)
 {
     const struct mdf_value *given = &run->file.seeds;
     bool are_listed = are_seeds_listed(run);
-    size_t i;
 
     run->asked.seed = run->options->library.seed;
     if (run->asked.seed == 0 && given->kind == MDF_KIND_TENSOR && given->rank == 0) {
@@ -230,7 +225,7 @@ void take_instances(struct sweep_run *run, size_t first, size_t n)
     run->asked.seeds = are_listed ? (const uint64_t *)given->data + first : NULL;
     run->asked.first_instance = first;
     run->asked.n_instances = n;
-    for (i = 0; run->seeds != NULL && i < n; i++) {
+    for (size_t i = 0; run->seeds != NULL && i < n; i++) {
         run->seeds[i] = are_listed ? run->asked.seeds[i] : mdf_sweep_seed(run->asked.seed, first + i);
     }
 }
@@ -238,12 +233,11 @@ void take_instances(struct sweep_run *run, size_t first, size_t n)
 static bool collect_records(struct sweep_run *run)
 {
     mdf_record *records = mdf_arena_array(&run->file.arena, run->ports.n_columns, sizeof *records);
-    size_t i;
 
     if (records == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < run->ports.n_columns; i++) {
+    for (size_t i = 0; i < run->ports.n_columns; i++) {
         records[i] = (mdf_record){.node = run->ports.columns[i].node, .output = run->ports.outputs[i], .dtype = MDF_DTYPE_NONE};
     }
     run->asked.records = records;
@@ -287,12 +281,11 @@ static bool take_options(struct sweep_run *run)
 bool keep_forms(struct sweep_run *run)
 {
     mdf_record *records = mdf_arena_array(&run->file.arena, run->asked.n_records, sizeof *records);
-    size_t i;
 
     if (records == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < run->asked.n_records; i++) {
+    for (size_t i = 0; i < run->asked.n_records; i++) {
         mdf_tensor form = {0};
         int64_t *shape;
 
@@ -317,14 +310,13 @@ bool keep_forms(struct sweep_run *run)
 static void *make_result(struct sweep_run *run, const mdf_tensor *form, size_t n_rows)
 {
     int64_t *shape = mdf_arena_array(&run->file.arena, form->rank + 2, sizeof *shape);
-    size_t j;
 
     if (shape == NULL) {
         return NULL;
     }
     shape[0] = (int64_t)run->capacity;
     shape[1] = (int64_t)n_rows;
-    for (j = 0; j < form->rank; j++) {
+    for (size_t j = 0; j < form->rank; j++) {
         shape[j + 2] = form->shape[j];
     }
     return mdf_value_make_tensor(run->memory, &run->results[run->n_results++], form->dtype, form->rank + 2, shape);
@@ -333,13 +325,12 @@ static void *make_result(struct sweep_run *run, const mdf_tensor *form, size_t n
 bool make_results(struct sweep_run *run, void **arrays)
 {
     static const mdf_tensor step = {.dtype = MDF_DTYPE_INT64}, time = {.dtype = MDF_DTYPE_FLOAT64};
-    size_t i;
 
     run->results = mdf_arena_array(&run->file.arena, run->asked.n_records + 2, sizeof *run->results);
     if (run->results == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < run->asked.n_records; i++) {
+    for (size_t i = 0; i < run->asked.n_records; i++) {
         mdf_tensor form;
 
         if (!mdf_sweep_form(run->sweep, i, &form)) {
@@ -360,9 +351,8 @@ bool make_results(struct sweep_run *run, void **arrays)
 void tell_stopped_times(struct sweep_run *run)
 {
     double *times = run->file.stop_when != NULL ? run->results[run->n_results - 1].data : NULL;
-    size_t i;
 
-    for (i = 0; times != NULL && i < run->asked.n_instances; i++) {
+    for (size_t i = 0; times != NULL && i < run->asked.n_instances; i++) {
         int64_t step = run->asked.stopped_steps[i];
 
         times[i] = step < 0 ? NAN : run->asked.dt * (double)(step - 1);
@@ -415,9 +405,8 @@ static bool evaluate(struct sweep_run *run)
 bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct sweep_column *recorded)
 {
     static const char *const stopped[] = {"stopped_step", "stopped_time"};
-    size_t i, j;
 
-    for (i = 0; i < run->n_results; i++) {
+    for (size_t i = 0; i < run->n_results; i++) {
         const struct mdf_column *port = i < run->asked.n_records ? &run->ports.columns[i] : NULL;
 
         recorded[i].name = port == NULL           ? stopped[i - run->asked.n_records]
@@ -429,11 +418,11 @@ bool name_columns(struct sweep_run *run, struct sweep_column *swept, struct swee
             return sweep_out_of_memory(run);
         }
     }
-    for (i = 0; i < run->file.n_swept; i++) {
+    for (size_t i = 0; i < run->file.n_swept; i++) {
         swept[i].name = run->file.swept[i].name;
         swept[i].values = run->file.swept[i].values;
         swept[i].axis = run->file.swept[i].axis;
-        for (j = 0; j < run->n_results; j++) {
+        for (size_t j = 0; j < run->n_results; j++) {
             if (strcmp(swept[i].name, recorded[j].name) == 0) {
                 swept[i].name = mdf_arena_printf(&run->file.arena, "swept.%s", swept[i].name);
             }
@@ -616,12 +605,11 @@ int run_sweep(struct mdf_memory *memory, const struct run_options *options, cons
 {
     struct sweep_run run = {.memory = memory, .options = options, .plain = program, .end_s = INFINITY, .error = error};
     int exit_status;
-    size_t i;
 
     mdf_arena_init(&run.file.arena, memory);
     exit_status = perform(&run, model);
     place_name(&run);
-    for (i = 0; run.results != NULL && i < run.n_results; i++) {
+    for (size_t i = 0; run.results != NULL && i < run.n_results; i++) {
         mdf_value_clear(memory, &run.results[i]);
     }
     mdf_sweep_free(run.sweep);

@@ -57,12 +57,11 @@ static enum store_codec codec_of(const struct mdf_node *description, bool is_v3)
 {
     const struct mdf_node *codecs = mdf_node_get(description, "codecs");
     struct mdf_node last = {0};
-    size_t i;
 
     if (is_v3 && (codecs == NULL || mdf_node_length(codecs) < 2 || !mdf_node_item(codecs, mdf_node_length(codecs) - 1, &last))) {
         return STORE_PLAIN;
     }
-    for (i = 0; store_codec_words[i] != NULL; i++) {
+    for (size_t i = 0; store_codec_words[i] != NULL; i++) {
         if (is_v3 ? is_codec(&last, "name", store_codec_words[i])
                   : is_codec(mdf_node_get(description, "compressor"), "id", store_codec_words[i])) {
             return (enum store_codec)(i + 1);
@@ -124,7 +123,7 @@ bool finish_reduced(const struct sweep_store *store, size_t n_chunks, const char
     struct mdf_arena arena;
     void *bytes = NULL;
     bool done;
-    size_t n = 0, i;
+    size_t n = 0;
 
     mdf_arena_init(&arena, store->memory);
     done = read_part(store, 0, &bytes, &n);
@@ -136,10 +135,10 @@ bool finish_reduced(const struct sweep_store *store, size_t n_chunks, const char
         reduced = mdf_reduced_new(store->memory, &plan);
         done = reduced != NULL || mdf_memory_error(store->memory, store->error) == MDF_OK;
     }
-    for (i = 0; i < n_chunks && done; i++) {
+    for (size_t i = 0; i < n_chunks && done; i++) {
         done = add_part(store, reduced, i);
     }
-    for (i = 0; i < n_names && done; i++) {
+    for (size_t i = 0; i < n_names && done; i++) {
         done = write_reduction(store, reduced, i, names[i]);
     }
     mdf_reduced_free(reduced);

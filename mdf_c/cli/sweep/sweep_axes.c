@@ -26,9 +26,8 @@ static size_t add_axis(struct sweep_file *sweep, const char *name, size_t length
 static bool add_listed(struct sweep_file *sweep, const char *path, mdf_error *error)
 {
     const struct sweep_entry *first = NULL;
-    size_t i;
 
-    for (i = 0; i < sweep->n_swept; i++) {
+    for (size_t i = 0; i < sweep->n_swept; i++) {
         struct sweep_entry *entry = &sweep->swept[i];
 
         if (entry->is_drawn) {
@@ -56,10 +55,10 @@ static bool draw(struct sweep_file *sweep, const char *path, mdf_error *error)
     const int64_t shape = (int64_t)sweep->n_samples;
     mdf_distribution *distributions = mdf_arena_array(&sweep->arena, sweep->n_swept, sizeof *distributions);
     const struct sweep_entry *first = NULL;
-    size_t n = 0, axis, i, size_bytes;
+    size_t n = 0, axis, size_bytes;
     double *values = NULL;
 
-    for (i = 0; distributions != NULL && i < sweep->n_swept; i++) {
+    for (size_t i = 0; distributions != NULL && i < sweep->n_swept; i++) {
         if (sweep->swept[i].is_drawn) {
             distributions[n++] = sweep->swept[i].distribution;
             first = first == NULL ? &sweep->swept[i] : first;
@@ -85,7 +84,7 @@ static bool draw(struct sweep_file *sweep, const char *path, mdf_error *error)
         return refuse(path, error);
     }
     axis = add_axis(sweep, "sample", sweep->n_samples);
-    for (i = n = 0; i < sweep->n_swept; i++) {
+    for (size_t i = n = 0; i < sweep->n_swept; i++) {
         struct sweep_entry *entry = &sweep->swept[i];
         void *elements =
             entry->is_drawn ? mdf_value_make_tensor(sweep->memory, &entry->values, MDF_DTYPE_FLOAT64, 1, &shape) : NULL;
@@ -106,8 +105,6 @@ static bool draw(struct sweep_file *sweep, const char *path, mdf_error *error)
 
 bool make_sweep_axes(struct sweep_file *sweep, const char *path, mdf_error *error)
 {
-    size_t i;
-
     sweep->axes = mdf_arena_array(&sweep->arena, sweep->n_swept + 2, sizeof *sweep->axes);
     if (sweep->axes == NULL) {
         return mdf_memory_error(sweep->memory, error) == MDF_OK;
@@ -123,7 +120,7 @@ bool make_sweep_axes(struct sweep_file *sweep, const char *path, mdf_error *erro
         return refuse(path, error);
     }
     sweep->n_instances = 1;
-    for (i = 0; i < sweep->n_axes; i++) {
+    for (size_t i = 0; i < sweep->n_axes; i++) {
         if (!mdf_size_multiply(sweep->n_instances, sweep->axes[i].length, &sweep->n_instances)) {
             mdf_error_set(error, MDF_USAGE, "the grid has too many instances");
             return refuse(path, error);

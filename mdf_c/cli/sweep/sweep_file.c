@@ -24,13 +24,12 @@ bool sweep_unknown_key(const struct sweep_reading *reading, const struct mdf_nod
 {
     struct mdf_node place = entry->value;
     struct mdf_nearest nearest;
-    size_t i;
 
     place.line = entry->line;
     place.column = entry->column;
     mdf_nearest_begin(&nearest, entry->key);
     mdf_node_error(reading->document, &place, reading->error, MDF_NAME, "%s no key '%s'; there are ", what, entry->key);
-    for (i = 0; i < n_known; i++) {
+    for (size_t i = 0; i < n_known; i++) {
         mdf_nearest_offer(&nearest, known[i]);
         mdf_error_append(reading->error, "%s%s", i == 0 ? "" : i + 1 == n_known ? " and " : ", ", known[i]);
     }
@@ -43,13 +42,12 @@ static bool word_fault(const struct sweep_reading *reading, const struct mdf_nod
                        const char *const *words, size_t n_words)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
     if (node->kind != MDF_NODE_STRING) {
         return sweep_key_fault(reading, node, key, must);
     }
     mdf_nearest_begin(&nearest, node->as.string.bytes);
-    for (i = 0; i < n_words; i++) {
+    for (size_t i = 0; i < n_words; i++) {
         mdf_nearest_offer(&nearest, words[i]);
     }
     mdf_node_error(reading->document, node, reading->error, MDF_VALUE, "'%s' must be %s, not '%s'", key, must,
@@ -79,7 +77,6 @@ const char *sweep_keep_text(const struct sweep_reading *reading, const char *tex
 static bool read_parameters(const struct sweep_reading *reading, const struct mdf_node *node)
 {
     struct sweep_file *sweep = reading->sweep;
-    size_t i;
 
     if (node->kind != MDF_NODE_OBJECT || (node->as.object.n == 0 && mdf_node_get(&reading->document->root, "trials") == NULL)) {
         return sweep_key_fault(reading, node, "parameters", "an object {NAME: values}");
@@ -88,7 +85,7 @@ static bool read_parameters(const struct sweep_reading *reading, const struct md
     if (sweep->swept == NULL) {
         return sweep_keys_out_of_memory(reading);
     }
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
         struct sweep_entry *made = &sweep->swept[sweep->n_swept++];
 
@@ -157,7 +154,6 @@ static bool read_inputs(const struct sweep_reading *reading, const struct mdf_no
 {
     struct sweep_file *sweep = reading->sweep;
     struct mdf_node first = *node;
-    size_t i;
 
     sweep->inputs_place = sweep_place_of(node);
     sweep->by_step = node->kind == MDF_NODE_LIST;
@@ -170,7 +166,7 @@ static bool read_inputs(const struct sweep_reading *reading, const struct mdf_no
         return sweep_keys_out_of_memory(reading);
     }
     sweep->n_given = first.as.object.n;
-    for (i = 0; i < sweep->n_given; i++) {
+    for (size_t i = 0; i < sweep->n_given; i++) {
         const struct mdf_node_entry *entry = &first.as.object.entries[i];
 
         sweep->given[i].name = sweep_keep_text(reading, entry->key);
@@ -237,7 +233,6 @@ static bool read_record(const struct sweep_reading *reading, const struct mdf_no
 {
     struct mdf_text names;
     bool done = true;
-    size_t i;
 
     reading->sweep->record_place = sweep_place_of(node);
     if (node->kind == MDF_NODE_STRING) {
@@ -245,7 +240,7 @@ static bool read_record(const struct sweep_reading *reading, const struct mdf_no
         return reading->sweep->record != NULL;
     }
     mdf_text_init(&names, reading->sweep->memory);
-    for (i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n && done; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_LIST && i < node->as.list.n && done; i++) {
         done = node->as.list.items[i].kind == MDF_NODE_STRING;
         mdf_text_printf(&names, "%s%s", i > 0 ? "," : "", done ? node->as.list.items[i].as.string.bytes : "");
     }
@@ -351,9 +346,8 @@ enum { N_KEYS = sizeof keys / sizeof *keys };
 static bool unknown_key(const struct sweep_reading *reading, const struct mdf_node_entry *entry)
 {
     const char *names[N_KEYS];
-    size_t i;
 
-    for (i = 0; i < N_KEYS; i++) {
+    for (size_t i = 0; i < N_KEYS; i++) {
         names[i] = keys[i].key;
     }
     return sweep_unknown_key(reading, entry, "a sweep has", names, N_KEYS);
@@ -362,9 +356,9 @@ static bool unknown_key(const struct sweep_reading *reading, const struct mdf_no
 static bool read_entries(const struct sweep_reading *reading)
 {
     const struct mdf_node *root = &reading->document->root;
-    size_t i, j;
+    size_t j;
 
-    for (i = 0; root->kind == MDF_NODE_OBJECT && i < root->as.object.n; i++) {
+    for (size_t i = 0; root->kind == MDF_NODE_OBJECT && i < root->as.object.n; i++) {
         const struct mdf_node_entry *entry = &root->as.object.entries[i];
 
         for (j = 0; j < N_KEYS && strcmp(keys[j].key, entry->key) != 0; j++) {
@@ -408,15 +402,13 @@ bool read_sweep_file(struct sweep_file *sweep, struct mdf_memory *memory, const 
 
 void release_sweep_file(struct sweep_file *sweep)
 {
-    size_t i;
-
-    for (i = 0; i < sweep->n_swept; i++) {
+    for (size_t i = 0; i < sweep->n_swept; i++) {
         mdf_value_clear(sweep->memory, &sweep->swept[i].values);
     }
-    for (i = 0; i < sweep->n_given; i++) {
+    for (size_t i = 0; i < sweep->n_given; i++) {
         mdf_value_clear(sweep->memory, &sweep->given[i].values);
     }
-    for (i = 0; i < sweep->n_reductions; i++) {
+    for (size_t i = 0; i < sweep->n_reductions; i++) {
         mdf_value_clear(sweep->memory, &sweep->reductions[i].points);
     }
     mdf_value_clear(sweep->memory, &sweep->seeds);

@@ -43,7 +43,6 @@ static bool read_points(struct sweep_reading *reading, const struct mdf_node *no
     bool done =
         made != NULL && read_sweep_values(reading->sweep->memory, reading->document, node, kind->key, &read, reading->error);
     const double *points;
-    size_t i;
 
     if (done && (read.rank != 1 || !mdf_value_convert(reading->sweep->memory, &made->points, &read, MDF_DTYPE_FLOAT64))) {
         done =
@@ -51,7 +50,7 @@ static bool read_points(struct sweep_reading *reading, const struct mdf_node *no
     }
     mdf_value_clear(reading->sweep->memory, &read);
     points = done ? made->points.data : NULL;
-    for (i = 0; done && i < made->points.length; i++) {
+    for (size_t i = 0; done && i < made->points.length; i++) {
         done = kind->kind == MDF_REDUCTION_QUANTILES ? points[i] >= 0 && points[i] <= 1 : i == 0 || points[i] > points[i - 1];
         if (!done) {
             sweep_key_fault(reading, node, kind->key,
@@ -69,9 +68,8 @@ static bool read_points(struct sweep_reading *reading, const struct mdf_node *no
 static bool read_pointed(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind)
 {
     bool is_by_name = node->kind == MDF_NODE_OBJECT && !is_sweep_range(node);
-    size_t i;
 
-    for (i = 0; is_by_name && i < node->as.object.n; i++) {
+    for (size_t i = 0; is_by_name && i < node->as.object.n; i++) {
         const struct mdf_node_entry *entry = &node->as.object.entries[i];
         const struct sweep_place place = {mdf_position(entry->line), mdf_position(entry->column)};
 
@@ -86,7 +84,6 @@ static bool read_pointed(struct sweep_reading *reading, const struct mdf_node *n
 static bool read_names(struct sweep_reading *reading, const struct mdf_node *node, const struct kind *kind)
 {
     struct mdf_node item;
-    size_t i;
 
     if (node->kind == MDF_NODE_BOOL) {
         return !node->as.truth || add(reading, kind, NULL, sweep_place_of(node)) != NULL;
@@ -94,7 +91,7 @@ static bool read_names(struct sweep_reading *reading, const struct mdf_node *nod
     if (node->kind == MDF_NODE_STRING) {
         return add(reading, kind, node->as.string.bytes, sweep_place_of(node)) != NULL;
     }
-    for (i = 0; node->kind == MDF_NODE_LIST && mdf_node_item(node, i, &item); i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_LIST && mdf_node_item(node, i, &item); i++) {
         if (item.kind != MDF_NODE_STRING) {
             return sweep_key_fault(reading, &item, kind->key, "the name of a recorded port, stopped_step or stopped_time");
         }
@@ -132,12 +129,11 @@ static bool read_over(struct sweep_reading *reading, const struct mdf_node *node
 static bool read_entry(struct sweep_reading *reading, const struct mdf_node_entry *entry)
 {
     const char *names[1 + N_KINDS] = {"over"};
-    size_t i;
 
     if (strcmp(entry->key, "over") == 0) {
         return read_over(reading, &entry->value);
     }
-    for (i = 0; i < N_KINDS; i++) {
+    for (size_t i = 0; i < N_KINDS; i++) {
         if (strcmp(kinds[i].key, entry->key) == 0) {
             return kinds[i].has_points ? read_pointed(reading, &entry->value, &kinds[i])
                                        : read_names(reading, &entry->value, &kinds[i]);
@@ -150,9 +146,9 @@ static bool read_entry(struct sweep_reading *reading, const struct mdf_node_entr
 /* At most so many reductions may come. */
 static size_t count_parts(const struct mdf_node *node)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         const struct mdf_node *value = &node->as.object.entries[i].value;
 
         n += 1 + (value->kind == MDF_NODE_OBJECT ? value->as.object.n
@@ -166,7 +162,6 @@ bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *docu
                        mdf_error *error)
 {
     struct sweep_reading reading = {.sweep = sweep, .document = document, .of = " of 'reduce'", .error = error};
-    size_t i;
 
     if (node->kind != MDF_NODE_OBJECT) {
         mdf_node_error(document, node, error, MDF_VALUE,
@@ -178,7 +173,7 @@ bool read_sweep_reduce(struct sweep_file *sweep, const struct mdf_document *docu
     if (sweep->reductions == NULL) {
         return sweep_keys_out_of_memory(&reading);
     }
-    for (i = 0; i < node->as.object.n; i++) {
+    for (size_t i = 0; i < node->as.object.n; i++) {
         if (!read_entry(&reading, &node->as.object.entries[i])) {
             return false;
         }

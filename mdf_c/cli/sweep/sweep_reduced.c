@@ -101,11 +101,10 @@ static bool expand(struct sweep_run *run, const struct sweep_reduction *source, 
 static bool unknown_axis(struct sweep_run *run, const struct sweep_reduced_axis *axis)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
     mdf_nearest_begin(&nearest, axis->name);
     mdf_error_set(run->error, MDF_NAME, "'reduce' goes over '%s', which is no axis of this sweep; its axes are: ", axis->name);
-    for (i = 0; i < run->file.n_axes; i++) {
+    for (size_t i = 0; i < run->file.n_axes; i++) {
         mdf_nearest_offer(&nearest, run->file.axes[i].name);
         mdf_error_append(run->error, "%s%s", i == 0 ? "" : ", ", run->file.axes[i].name);
     }
@@ -117,15 +116,15 @@ static bool find_axes(struct sweep_run *run)
 {
     const struct sweep_file *file = &run->file;
     bool *is_reduced = mdf_arena_array(&run->file.arena, file->n_axes, sizeof *is_reduced);
-    size_t i, j;
+    size_t j;
 
     if (is_reduced == NULL) {
         return sweep_out_of_memory(run);
     }
-    for (i = 0; i < file->n_axes; i++) {
+    for (size_t i = 0; i < file->n_axes; i++) {
         is_reduced[i] = file->n_reduced_axes == 0;
     }
-    for (i = 0; i < file->n_reduced_axes; i++) {
+    for (size_t i = 0; i < file->n_reduced_axes; i++) {
         for (j = 0; j < file->n_axes && strcmp(file->axes[j].name, file->reduced_axes[i].name) != 0; j++) {
         }
         if (j == file->n_axes) {
@@ -139,14 +138,14 @@ static bool find_axes(struct sweep_run *run)
 
 bool collect_reductions(struct sweep_run *run)
 {
-    size_t n = run->file.n_reductions, i;
+    size_t n = run->file.n_reductions;
     mdf_sweep_reduction *reductions = mdf_arena_array(&run->file.arena, n * (run->asked.n_records + 2), sizeof *reductions);
 
     if (reductions == NULL) {
         return sweep_out_of_memory(run);
     }
     run->asked.reductions = reductions;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!expand(run, &run->file.reductions[i], reductions)) {
             return false;
         }
@@ -161,7 +160,6 @@ static bool describe_cells(struct sweep_run *run, struct sweep_report *report, s
 {
     const struct sweep_file *file = &run->file;
     struct sweep_axis *axes = mdf_arena_array(&run->file.arena, file->n_axes, sizeof *axes);
-    size_t i, j;
 
     if (axes == NULL) {
         return sweep_out_of_memory(run);
@@ -170,8 +168,8 @@ static bool describe_cells(struct sweep_run *run, struct sweep_report *report, s
     report->swept = swept;
     report->n_axes = report->n_swept = 0;
     report->n_instances = 1;
-    for (i = 0; i < file->n_axes; i++) {
-        for (j = 0; j < file->n_swept && !run->asked.is_reduced[i]; j++) {
+    for (size_t i = 0; i < file->n_axes; i++) {
+        for (size_t j = 0; j < file->n_swept && !run->asked.is_reduced[i]; j++) {
             if (file->swept[j].axis == i) {
                 swept[report->n_swept++] =
                     (struct sweep_column){.name = file->swept[j].name, .values = file->swept[j].values, .axis = report->n_axes};
@@ -218,7 +216,7 @@ static bool describe_reduction(struct sweep_run *run, size_t index, struct sweep
 
 bool describe_reduced(struct sweep_run *run, struct sweep_report *report)
 {
-    size_t n = run->asked.n_reductions, i;
+    size_t n = run->asked.n_reductions;
     struct sweep_column *swept = mdf_arena_array(&run->file.arena, run->file.n_swept, sizeof *swept);
     struct sweep_column *columns = mdf_arena_array(&run->file.arena, n, sizeof *columns);
     struct sweep_column *points = mdf_arena_array(&run->file.arena, n, sizeof *points);
@@ -232,7 +230,7 @@ bool describe_reduced(struct sweep_run *run, struct sweep_report *report)
         return false;
     }
     report->points = points;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!describe_reduction(run, i, &columns[i]) ||
             (run->asked.reductions[i].n_points > 0 &&
              !describe_points(run, &run->asked.reductions[i], columns[i].name, &points[report->n_points++]))) {
@@ -245,9 +243,7 @@ bool describe_reduced(struct sweep_run *run, struct sweep_report *report)
 
 bool tell_reduced(struct sweep_run *run, struct sweep_report *report)
 {
-    size_t i;
-
-    for (i = 0; i < report->n_recorded; i++) {
+    for (size_t i = 0; i < report->n_recorded; i++) {
         if (mdf_sweep_reduced(run->sweep, i, run->results[i].data, run->error) != MDF_OK) {
             return false;
         }

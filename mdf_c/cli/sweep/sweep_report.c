@@ -10,9 +10,9 @@
 /* The number of the value that an instance has of swept name number `index`. */
 static size_t position_of(const struct sweep_report *report, size_t index, size_t instance)
 {
-    size_t axis = report->swept[index].axis, i;
+    size_t axis = report->swept[index].axis;
 
-    for (i = report->n_axes; i-- > axis + 1;) {
+    for (size_t i = report->n_axes; i-- > axis + 1;) {
         instance /= report->axes[i].length;
     }
     return instance % report->axes[axis].length;
@@ -35,19 +35,19 @@ double sweep_time_of(const struct sweep_report *report, size_t row)
 static int64_t *shape_of(struct mdf_memory *memory, const struct sweep_report *report, const struct sweep_column *column,
                          size_t *rank)
 {
-    size_t n_lead = column != NULL ? 2 : 0, n_value = column != NULL ? column->values.rank - n_lead : 0, n = 0, i;
+    size_t n_lead = column != NULL ? 2 : 0, n_value = column != NULL ? column->values.rank - n_lead : 0, n = 0;
     int64_t *shape = mdf_memory_allocate_zeroed(memory, report->n_axes + n_value + 2, sizeof *shape);
 
     if (shape == NULL) {
         return NULL;
     }
-    for (i = 0; i < report->n_axes; i++) {
+    for (size_t i = 0; i < report->n_axes; i++) {
         shape[n++] = (int64_t)report->axes[i].length;
     }
     if (column != NULL && report->every > 0 && !column->is_once) {
         shape[n++] = (int64_t)report->n_rows;
     }
-    for (i = 0; i < n_value; i++) {
+    for (size_t i = 0; i < n_value; i++) {
         shape[n++] = mdf_value_shape(&column->values)[n_lead + i];
     }
     *rank = n;
@@ -75,14 +75,13 @@ static mdf_status view(struct mdf_memory *memory, const struct sweep_report *rep
 static void append_rows(struct mdf_text *text, const struct sweep_report *report)
 {
     char number[MDF_NUMBER_TEXT_SIZE];
-    size_t row;
 
     mdf_text_append_string(text, ", \"steps\": [");
-    for (row = 0; row < report->n_rows; row++) {
+    for (size_t row = 0; row < report->n_rows; row++) {
         mdf_text_printf(text, "%s%" PRIu64, row > 0 ? ", " : "", sweep_step_of(report, row));
     }
     mdf_text_append_string(text, "]");
-    for (row = 0; row < report->n_rows && !isnan(report->dt); row++) {
+    for (size_t row = 0; row < report->n_rows && !isnan(report->dt); row++) {
         mdf_format_float64(sweep_time_of(report, row), number);
         mdf_text_printf(text, "%s%s%s", row > 0 ? ", " : ", \"times\": [", number, row + 1 == report->n_rows ? "]" : "");
     }
@@ -92,9 +91,8 @@ static mdf_status append_columns(struct mdf_text *text, const struct sweep_repor
                                  size_t n, bool are_recorded, mdf_error *error)
 {
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < n && status == MDF_OK; i++) {
+    for (size_t i = 0; i < n && status == MDF_OK; i++) {
         struct mdf_value seen = columns[i].values;
         int64_t *shape = NULL;
 
@@ -154,9 +152,9 @@ mdf_status write_sweep_json(struct mdf_text *text, const struct sweep_report *re
 /* Number of elements behind the first `n_lead` axes. */
 static size_t n_cells(const struct mdf_value *values, size_t n_lead)
 {
-    size_t n = 1, i;
+    size_t n = 1;
 
-    for (i = n_lead; i < values->rank; i++) {
+    for (size_t i = n_lead; i < values->rank; i++) {
         n *= (size_t)mdf_value_shape(values)[i];
     }
     return n;
@@ -199,20 +197,19 @@ static void append_cells(struct mdf_text *text, const struct sweep_column *colum
 static void append_csv_row(struct mdf_text *text, const struct sweep_report *report, size_t instance, size_t row)
 {
     char number[MDF_NUMBER_TEXT_SIZE] = "";
-    size_t i;
 
     if (!isnan(report->dt)) {
         mdf_format_float64(sweep_time_of(report, row), number);
     }
     mdf_text_printf(text, "%zu", instance);
-    for (i = 0; i < report->n_swept; i++) {
+    for (size_t i = 0; i < report->n_swept; i++) {
         append_cells(text, &report->swept[i], 1, position_of(report, i, instance));
     }
     if (report->seeds != NULL) {
         mdf_text_printf(text, ",%" PRIu64, report->seeds[instance]);
     }
     mdf_text_printf(text, ",%" PRIu64 ",%s", sweep_step_of(report, row), number);
-    for (i = 0; i < report->n_recorded; i++) {
+    for (size_t i = 0; i < report->n_recorded; i++) {
         bool is_once = report->recorded[i].is_once;
 
         append_cells(text, &report->recorded[i], 2, is_once ? instance : instance * report->n_rows + row);
@@ -222,19 +219,17 @@ static void append_csv_row(struct mdf_text *text, const struct sweep_report *rep
 
 mdf_status write_sweep_csv(struct mdf_text *text, const struct sweep_report *report, mdf_error *error)
 {
-    size_t instance, row, i;
-
     mdf_text_append_string(text, report->seeds != NULL ? "instance" : "cell");
-    for (i = 0; i < report->n_swept; i++) {
+    for (size_t i = 0; i < report->n_swept; i++) {
         append_names(text, &report->swept[i], 1);
     }
     mdf_text_append_string(text, report->seeds != NULL ? ",seed,step,time" : ",step,time");
-    for (i = 0; i < report->n_recorded; i++) {
+    for (size_t i = 0; i < report->n_recorded; i++) {
         append_names(text, &report->recorded[i], 2);
     }
     mdf_text_append(text, "\n", 1);
-    for (instance = 0; instance < report->n_instances && !text->failed; instance++) {
-        for (row = 0; row < report->n_rows; row++) {
+    for (size_t instance = 0; instance < report->n_instances && !text->failed; instance++) {
+        for (size_t row = 0; row < report->n_rows; row++) {
             append_csv_row(text, report, instance, row);
         }
     }
@@ -250,12 +245,11 @@ static mdf_status add_rows(struct mdf_memory *memory, const struct sweep_report 
     const int64_t shape = (int64_t)report->n_rows;
     int64_t *numbers = mdf_value_make_tensor(memory, &steps->value, MDF_DTYPE_INT64, 1, &shape);
     double *reals = mdf_value_make_tensor(memory, &times->value, MDF_DTYPE_FLOAT64, 1, &shape);
-    size_t row;
 
     if (numbers == NULL || reals == NULL) {
         return mdf_memory_error(memory, error);
     }
-    for (row = 0; row < report->n_rows; row++) {
+    for (size_t row = 0; row < report->n_rows; row++) {
         numbers[row] = (int64_t)sweep_step_of(report, row);
         reals[row] = sweep_time_of(report, row);
     }
@@ -269,9 +263,9 @@ static mdf_status collect(struct mdf_memory *memory, const struct sweep_report *
                           int64_t **shapes, size_t *n_arrays, mdf_error *error)
 {
     mdf_status status;
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < report->n_swept; i++) {
+    for (size_t i = 0; i < report->n_swept; i++) {
         arrays[n].name = report->swept[i].name;
         arrays[n++].value = report->swept[i].values;
     }
@@ -282,11 +276,11 @@ static mdf_status collect(struct mdf_memory *memory, const struct sweep_report *
         status = view(memory, report, NULL, &arrays[n].value, &shapes[n], error);
         n++;
     }
-    for (i = 0; i < report->n_points; i++) {
+    for (size_t i = 0; i < report->n_points; i++) {
         arrays[n].name = report->points[i].name;
         arrays[n++].value = report->points[i].values;
     }
-    for (i = 0; i < report->n_recorded && status == MDF_OK; i++, n++) {
+    for (size_t i = 0; i < report->n_recorded && status == MDF_OK; i++, n++) {
         arrays[n].name = report->recorded[i].name;
         status = view(memory, report, &report->recorded[i], &arrays[n].value, &shapes[n], error);
     }
@@ -297,7 +291,7 @@ static mdf_status collect(struct mdf_memory *memory, const struct sweep_report *
 mdf_status write_sweep_npz(struct mdf_text *bytes, const struct sweep_report *report, mdf_error *error)
 {
     struct mdf_memory *memory = bytes->memory;
-    size_t n = report->n_swept + 3 + report->n_points + report->n_recorded, n_arrays = 0, i;
+    size_t n = report->n_swept + 3 + report->n_points + report->n_recorded, n_arrays = 0;
     struct mdf_named_value *arrays = mdf_memory_allocate_zeroed(memory, n, sizeof *arrays);
     int64_t **shapes = mdf_memory_allocate_zeroed(memory, n, sizeof *shapes);
     mdf_status status = MDF_OUT_OF_MEMORY;
@@ -310,10 +304,10 @@ mdf_status write_sweep_npz(struct mdf_text *bytes, const struct sweep_report *re
     if (status == MDF_OK) {
         status = mdf_write_npz_arrays(bytes, arrays, n_arrays, error);
     }
-    for (i = 0; shapes != NULL && i < n; i++) {
+    for (size_t i = 0; shapes != NULL && i < n; i++) {
         mdf_memory_release(memory, shapes[i]);
     }
-    for (i = report->n_swept; arrays != NULL && i < report->n_swept + 2; i++) {
+    for (size_t i = report->n_swept; arrays != NULL && i < report->n_swept + 2; i++) {
         mdf_value_clear(memory, &arrays[i].value);
     }
     mdf_memory_release(memory, shapes);

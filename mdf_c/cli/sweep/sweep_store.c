@@ -74,13 +74,11 @@ static bool start_path(struct mdf_text *path, const struct sweep_store *store, c
 static bool start_chunk_path(struct mdf_text *path, const struct sweep_store *store, const struct store_array *array,
                              size_t chunk)
 {
-    size_t i;
-
     if (!start_path(path, store, array, "")) {
         return false;
     }
     mdf_text_printf(path, "%zu", chunk);
-    for (i = 1; i < array->rank; i++) {
+    for (size_t i = 1; i < array->rank; i++) {
         mdf_text_append_string(path, ".0");
     }
     if (path->failed) {
@@ -108,10 +106,8 @@ static bool save_text(const struct sweep_store *store, const struct store_array 
 
 static void append_shape(struct mdf_text *text, const struct store_array *array, size_t first)
 {
-    size_t i;
-
     mdf_text_append_string(text, "[");
-    for (i = 0; i < array->rank; i++) {
+    for (size_t i = 0; i < array->rank; i++) {
         mdf_text_printf(text, "%s%" PRId64, i > 0 ? ", " : "", i == 0 ? (int64_t)first : array->shape[i]);
     }
     mdf_text_append_string(text, "]");
@@ -186,10 +182,8 @@ static bool write_array_description(const struct sweep_store *store, const struc
 /* The names of the axes. */
 static void append_axes(struct mdf_text *text, const struct store_array *array)
 {
-    size_t i;
-
     mdf_text_append_string(text, "[");
-    for (i = 0; i < array->rank; i++) {
+    for (size_t i = 0; i < array->rank; i++) {
         struct mdf_text name;
 
         mdf_text_init(&name, text->memory);
@@ -255,12 +249,10 @@ static bool save_string(const struct sweep_store *store, const char *file, const
 
 bool make_store(const struct sweep_store *store, const struct store_array *arrays, size_t n_arrays)
 {
-    size_t i;
-
     if (!make_folder(store->path, true, store->error)) {
         return false;
     }
-    for (i = 0; i < n_arrays; i++) {
+    for (size_t i = 0; i < n_arrays; i++) {
         if (!make_array(store, &arrays[i])) {
             return false;
         }

@@ -75,9 +75,7 @@ enum { N_RANGE_KINDS = sizeof range_kinds / sizeof *range_kinds };
 
 bool is_sweep_range(const struct mdf_node *node)
 {
-    size_t i;
-
-    for (i = 0; node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 && i < N_RANGE_KINDS; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 && i < N_RANGE_KINDS; i++) {
         if (strcmp(range_kinds[i].name, node->as.object.entries[0].key) == 0) {
             return true;
         }
@@ -95,11 +93,10 @@ static bool read_number(const struct mdf_node *node, double *number, bool *is_wh
 static bool read_range(const struct mdf_node *node, struct range *range)
 {
     struct mdf_node items[3];
-    size_t i;
 
     range->node = node;
     range->is_whole = true;
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (!mdf_node_item(node, i, &items[i])) {
             return false;
         }
@@ -117,7 +114,6 @@ static bool make_range(struct mdf_memory *memory, const struct mdf_document *doc
     int64_t length;
     void *elements;
     double n;
-    size_t i;
 
     if (!read_range(node, &range)) {
         return fault(document, node, name, "a range is a list of three numbers, as {linspace: [0, 1, 11]} or {range: [0, 10, 2]}",
@@ -134,7 +130,7 @@ static bool make_range(struct mdf_memory *memory, const struct mdf_document *doc
         mdf_memory_error(memory, error);
         return false;
     }
-    for (i = 0; i < (size_t)length; i++) {
+    for (size_t i = 0; i < (size_t)length; i++) {
         double value = length == 1 ? range.from : kind->value(&range, i, (size_t)length);
 
         if (is_whole) {
@@ -151,11 +147,10 @@ static bool unknown_range(const struct mdf_document *document, const struct mdf_
 {
     struct mdf_nearest nearest;
     const char *guess = NULL;
-    size_t i;
 
     if (node->as.object.n == 1) {
         mdf_nearest_begin(&nearest, node->as.object.entries[0].key);
-        for (i = 0; i < N_RANGE_KINDS; i++) {
+        for (size_t i = 0; i < N_RANGE_KINDS; i++) {
             mdf_nearest_offer(&nearest, range_kinds[i].name);
         }
         guess = mdf_nearest_result(&nearest);
@@ -184,9 +179,8 @@ bool read_sweep_distribution(const struct mdf_document *document, const struct m
     const struct mdf_node *numbers = NULL;
     struct mdf_node first, second;
     bool is_whole = true;
-    size_t i;
 
-    for (i = 0; node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 && i < N_DISTRIBUTIONS && numbers == NULL; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_OBJECT && node->as.object.n == 1 && i < N_DISTRIBUTIONS && numbers == NULL; i++) {
         numbers = mdf_node_get(node, distributions[i].name);
         distribution->kind = distributions[i].kind;
     }
@@ -202,10 +196,9 @@ bool read_sweep_values(struct mdf_memory *memory, const struct mdf_document *doc
                        const char *name, struct mdf_value *values, mdf_error *error)
 {
     struct mdf_value read = {0};
-    size_t i;
 
     if (node->kind == MDF_NODE_OBJECT && mdf_node_get(node, "data") == NULL) {
-        for (i = 0; i < N_RANGE_KINDS; i++) {
+        for (size_t i = 0; i < N_RANGE_KINDS; i++) {
             const struct mdf_node *range = mdf_node_get(node, range_kinds[i].name);
 
             if (range != NULL && node->as.object.n == 1) {

@@ -115,17 +115,16 @@ static bool write_array(struct onnx_import *import, const char *key, const struc
 static bool write_tensors(struct onnx_import *import, const char *key, const Mdf__AttributeProto *attribute)
 {
     struct onnx_array array;
-    size_t i;
 
     if (!mdf_onnx_open(import, key, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < attribute->n_tensors; i++) {
+    for (size_t i = 0; i < attribute->n_tensors; i++) {
         if (!mdf_onnx_tensor(import, attribute->tensors[i], &array) || !write_array(import, NULL, &array)) {
             return false;
         }
     }
-    for (i = 0; i < attribute->n_sparse_tensors; i++) {
+    for (size_t i = 0; i < attribute->n_sparse_tensors; i++) {
         if (!mdf_onnx_sparse(import, attribute->sparse_tensors[i], &array) || !write_array(import, NULL, &array)) {
             return false;
         }
@@ -144,12 +143,10 @@ static bool write_type(struct onnx_import *import, const char *key, const Mdf__T
 
 static bool write_types(struct onnx_import *import, const char *key, const Mdf__AttributeProto *attribute)
 {
-    size_t i;
-
     if (!mdf_onnx_open(import, key, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < attribute->n_type_protos; i++) {
+    for (size_t i = 0; i < attribute->n_type_protos; i++) {
         if (!write_type(import, NULL, attribute->type_protos[i])) {
             return false;
         }
@@ -162,7 +159,6 @@ static bool write_reals(struct onnx_import *import, const char *key, const Mdf__
 {
     struct mdf_node numbers = {.kind = MDF_NODE_NUMBERS, .packed_dtype = MDF_DTYPE_FLOAT32}, item;
     int64_t n = (int64_t)attribute->n_floats;
-    size_t i;
 
     numbers.as.numbers.rank = 1;
     numbers.as.numbers.shape = &n;
@@ -170,7 +166,7 @@ static bool write_reals(struct onnx_import *import, const char *key, const Mdf__
     if (!mdf_onnx_open(import, key, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; mdf_node_item(&numbers, i, &item); i++) {
+    for (size_t i = 0; mdf_node_item(&numbers, i, &item); i++) {
         if (!mdf_tree_add(import->tree, &item)) {
             return false;
         }
@@ -249,15 +245,13 @@ static bool write_id(struct onnx_import *import, const char *key, const struct o
 
 bool mdf_onnx_write_names(struct onnx_import *import, const struct onnx_attribute *attribute)
 {
-    size_t i;
-
     if (mdf_onnx_attribute_type(attribute->source) == MDF_ATTRIBUTE_STRING) {
         return write_id(import, attribute->name, attribute, &attribute->source->s);
     }
     if (!mdf_onnx_open(import, attribute->name, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < attribute->source->n_strings; i++) {
+    for (size_t i = 0; i < attribute->source->n_strings; i++) {
         if (!write_id(import, NULL, attribute, &attribute->source->strings[i])) {
             return false;
         }

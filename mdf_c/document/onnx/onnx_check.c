@@ -28,9 +28,8 @@ bool mdf_onnx_check_ir_version(struct onnx_import *import)
 bool mdf_onnx_check_opsets(struct onnx_import *import, Mdf__OperatorSetIdProto *const *imports, size_t n)
 {
     struct onnx_map seen = {0};
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const Mdf__OperatorSetIdProto *opset = imports[i], *other;
         const char *domain = mdf_onnx_text(opset->domain);
 
@@ -180,19 +179,18 @@ static bool report_disorder(struct onnx_import *import, const struct onnx_node *
 bool mdf_onnx_check_order(struct onnx_import *import, const struct onnx_graph *graph)
 {
     struct onnx_list stack = {0};
-    size_t i, j;
 
-    for (i = 0; i < graph->nodes.n; i++) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
         struct onnx_node *node = graph->nodes.items[i];
 
         if (node->mark == NEW && !visit(import, &stack, node)) {
             return false;
         }
     }
-    for (i = 0; i < graph->nodes.n; i++) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
         const struct onnx_node *node = graph->nodes.items[i];
 
-        for (j = 0; j < node->inputs.n + node->captures.n; j++) {
+        for (size_t j = 0; j < node->inputs.n + node->captures.n; j++) {
             const struct onnx_node *before = runs_before(node, j);
 
             if (before != NULL && before->position > node->position) {

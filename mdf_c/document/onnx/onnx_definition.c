@@ -139,16 +139,14 @@ static bool take_literal(struct made *made, Mdf__AttributeProto *attribute)
 /* What an attribute of the call is, or its default; NULL: neither. */
 static const Mdf__AttributeProto *attribute_of(const struct made *made, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < made->call.n; i++) {
+    for (size_t i = 0; i < made->call.n; i++) {
         const struct onnx_attribute *attribute = made->call.items[i];
 
         if (strcmp(attribute->name, name) == 0) {
             return attribute->source;
         }
     }
-    for (i = 0; i < made->function->n_attribute_proto; i++) {
+    for (size_t i = 0; i < made->function->n_attribute_proto; i++) {
         if (strcmp(made->function->attribute_proto[i]->name, name) == 0) {
             return made->function->attribute_proto[i];
         }
@@ -173,7 +171,7 @@ static bool begin_attributes(struct made *made)
     const char *row = made->definition->attributes, *word;
     Mdf__AttributeProto **defaults = mdf_arena_array(&made->import->document->arena, MAX_PARTS, sizeof(Mdf__AttributeProto *));
     struct onnx_map known = {0};
-    size_t length, i;
+    size_t length;
 
     if (defaults == NULL) {
         return mdf_onnx_out_of_memory(made->import);
@@ -197,7 +195,7 @@ static bool begin_attributes(struct made *made)
             defaults[made->function->n_attribute_proto++] = attribute;
         }
     }
-    for (i = 0; i < made->call.n; i++) {
+    for (size_t i = 0; i < made->call.n; i++) {
         const struct onnx_attribute *attribute = made->call.items[i];
 
         if (!mdf_onnx_map_has(&known, attribute->name)) {
@@ -489,7 +487,7 @@ static bool take_step(struct made *made)
 {
     char *targets[MAX_PARTS], *word;
     const char *domain = "";
-    size_t n = 0, i;
+    size_t n = 0;
     Mdf__NodeProto *node;
 
     do {
@@ -513,7 +511,7 @@ static bool take_step(struct made *made)
     if (node == NULL || !mdf_onnx_list_add(made->import, &made->nodes, node)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         char *name = new_name(made, targets[i]);
 
         if (name == NULL || !mdf_onnx_map_put(made->import, &made->names, targets[i], name)) {
@@ -544,9 +542,7 @@ static bool list_words(struct made *made, const char *row, char ***texts, size_t
 
 static bool begin_inputs(struct made *made)
 {
-    size_t i;
-
-    for (i = 0; i < made->function->n_input; i++) {
+    for (size_t i = 0; i < made->function->n_input; i++) {
         const char *name = made->function->input[i];
         struct onnx_value *value;
 
@@ -582,9 +578,7 @@ static bool read_steps(struct made *made)
 /* The outputs by what they are called in the function; `used` gets those that the call has. */
 static bool end_outputs(struct made *made, struct onnx_map *used)
 {
-    size_t i;
-
-    for (i = 0; i < made->function->n_output; i++) {
+    for (size_t i = 0; i < made->function->n_output; i++) {
         const char *name = mdf_onnx_map_get(&made->names, made->function->output[i], NULL);
         bool is_used = i < made->node->n_output && *made->node->output[i] != '\0' &&
                        mdf_onnx_map_has(&made->import->read, made->node->output[i]);
@@ -605,23 +599,23 @@ static bool end_outputs(struct made *made, struct onnx_map *used)
 /* Leaves out nodes and outputs that nothing uses. */
 static bool end_nodes(struct made *made, struct onnx_map *used)
 {
-    size_t first = made->nodes.n, i, j;
+    size_t first = made->nodes.n;
 
     made->function->node = mdf_arena_array(&made->import->document->arena, made->nodes.n + 1, sizeof *made->function->node);
     if (made->function->node == NULL) {
         return mdf_onnx_out_of_memory(made->import);
     }
-    for (i = made->nodes.n; i-- > 0;) {
+    for (size_t i = made->nodes.n; i-- > 0;) {
         Mdf__NodeProto *node = made->nodes.items[i];
         bool is_used = false;
 
-        for (j = 0; j < node->n_output; j++) {
+        for (size_t j = 0; j < node->n_output; j++) {
             bool found = mdf_onnx_map_has(used, node->output[j]);
 
             is_used = is_used || found;
             node->output[j] = found ? node->output[j] : node->output[j] + strlen(node->output[j]);
         }
-        for (j = 0; is_used && j < node->n_input; j++) {
+        for (size_t j = 0; is_used && j < node->n_input; j++) {
             if (!mdf_onnx_map_put(made->import, used, node->input[j], NULL) ||
                 !mdf_onnx_map_put(made->import, &made->import->read, node->input[j], NULL)) {
                 return false;
@@ -640,12 +634,11 @@ static bool begin_opsets(struct made *made)
 {
     Mdf__OperatorSetIdProto *opsets = mdf_arena_array(&made->import->document->arena, 2, sizeof *opsets);
     Mdf__OperatorSetIdProto **imports = mdf_arena_array(&made->import->document->arena, 2, sizeof(Mdf__OperatorSetIdProto *));
-    size_t i;
 
     if (opsets == NULL || imports == NULL) {
         return mdf_onnx_out_of_memory(made->import);
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         mdf__operator_set_id_proto__init(&opsets[i]);
         opsets[i].has_version = true;
         opsets[i].domain = (char *)(uintptr_t)(i == 0 ? "" : made->definition->domain);

@@ -30,10 +30,8 @@ static bool read_number(struct onnx_import *import, const char *key, const char 
 
 static bool read_location(struct onnx_import *import, const Mdf__TensorProto *tensor, struct location *location)
 {
-    size_t i;
-
     *location = (struct location){0};
-    for (i = 0; i < tensor->n_external_data; i++) {
+    for (size_t i = 0; i < tensor->n_external_data; i++) {
         const char *key = mdf_onnx_text(tensor->external_data[i]->key), *value = mdf_onnx_text(tensor->external_data[i]->value);
 
         if (strcmp(key, "location") == 0) {

@@ -15,9 +15,7 @@ static char *key_of(struct mdf_arena *arena, const char *domain, const char *nam
 
 bool mdf_onnx_index_functions(struct onnx_import *import)
 {
-    size_t i;
-
-    for (i = 0; i < import->model->n_functions; i++) {
+    for (size_t i = 0; i < import->model->n_functions; i++) {
         const Mdf__FunctionProto *function = import->model->functions[i];
         const char *key = key_of(&import->scratch, function->domain, function->name, function->overload);
 
@@ -65,9 +63,8 @@ static bool bind_inputs(struct onnx_import *import, struct onnx_scope *caller, s
 {
     const Mdf__FunctionProto *function = inner->function;
     struct onnx_value *value;
-    size_t i;
 
-    for (i = 0; i < function->n_input; i++) {
+    for (size_t i = 0; i < function->n_input; i++) {
         if (!mdf_onnx_look_up(import, caller, i < node->n_input ? node->input[i] : "", &value)) {
             return false;
         }
@@ -90,9 +87,7 @@ static struct onnx_value *output_of_call(const struct onnx_scope *caller, const 
 static bool preset_outputs(struct onnx_import *import, const struct onnx_scope *caller, struct onnx_scope *inner,
                            const Mdf__NodeProto *node)
 {
-    size_t i;
-
-    for (i = 0; i < inner->function->n_output; i++) {
+    for (size_t i = 0; i < inner->function->n_output; i++) {
         struct onnx_value *value = output_of_call(caller, node, i);
 
         if (value != NULL && *inner->function->output[i] != '\0' &&
@@ -107,9 +102,7 @@ static bool preset_outputs(struct onnx_import *import, const struct onnx_scope *
 static bool finish_outputs(struct onnx_import *import, const struct onnx_scope *caller, const struct onnx_scope *inner,
                            const Mdf__NodeProto *node)
 {
-    size_t i;
-
-    for (i = 0; i < inner->function->n_output; i++) {
+    for (size_t i = 0; i < inner->function->n_output; i++) {
         const char *name = inner->function->output[i];
         struct onnx_value *value = output_of_call(caller, node, i);
         const void *source = mdf_onnx_map_get(&inner->values, name, NULL);

@@ -30,15 +30,13 @@ static bool write_constant(struct onnx_import *import, const struct onnx_value *
 
 static bool write_constants(struct onnx_import *import, const struct onnx_graph *graph)
 {
-    size_t i;
-
     if (graph->constants.n == 0) {
         return true;
     }
     if (!mdf_onnx_open(import, "parameters", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < graph->constants.n; i++) {
+    for (size_t i = 0; i < graph->constants.n; i++) {
         if (!write_constant(import, graph->constants.items[i])) {
             return false;
         }
@@ -58,10 +56,9 @@ static bool needs_port(const struct onnx_value *value)
 static bool list_ports(struct onnx_import *import, struct onnx_node *node)
 {
     const struct onnx_list *lists[] = {&node->inputs, &node->captures};
-    size_t i, j;
 
-    for (i = 0; i < sizeof lists / sizeof *lists; i++) {
-        for (j = 0; j < lists[i]->n; j++) {
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (size_t j = 0; j < lists[i]->n; j++) {
             struct onnx_value *value = lists[i]->items[j];
 
             if (needs_port(value) && value->listed_by != node) {
@@ -105,15 +102,13 @@ static bool write_input_port(struct onnx_import *import, const struct onnx_node 
 
 static bool write_input_ports(struct onnx_import *import, const struct onnx_node *node)
 {
-    size_t i;
-
     if (node->ports.n == 0) {
         return true;
     }
     if (!mdf_onnx_open(import, "input_ports", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < node->ports.n; i++) {
+    for (size_t i = 0; i < node->ports.n; i++) {
         if (!write_input_port(import, node, node->ports.items[i])) {
             return false;
         }
@@ -124,9 +119,7 @@ static bool write_input_ports(struct onnx_import *import, const struct onnx_node
 /* Number of values that a node's bodies yield; SIZE_MAX: it has none. */
 static size_t n_yields(const struct onnx_node *node)
 {
-    size_t i;
-
-    for (i = 0; i < node->attributes.n; i++) {
+    for (size_t i = 0; i < node->attributes.n; i++) {
         const struct onnx_attribute *attribute = node->attributes.items[i];
 
         if (attribute->graphs.n > 0) {
@@ -171,7 +164,6 @@ static bool write_output_port(struct onnx_import *import, const char *id, const 
 static bool write_output_ports(struct onnx_import *import, const struct onnx_node *node, const char *call)
 {
     bool several = has_several(node);
-    size_t i;
 
     if (node->schema != NULL && n_yields(node) != SIZE_MAX &&
         node->outputs.n != n_yields(node)) { /* what is not known is told later */
@@ -181,7 +173,7 @@ static bool write_output_ports(struct onnx_import *import, const struct onnx_nod
     if (!mdf_onnx_open(import, "output_ports", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < node->outputs.n; i++) {
+    for (size_t i = 0; i < node->outputs.n; i++) {
         const struct onnx_value *value = node->outputs.items[i];
         const char *id;
 
@@ -211,12 +203,10 @@ static bool write_value(struct onnx_import *import, const char *key, const struc
 /* All inputs from number `first` on, as a list. */
 static bool write_variadic(struct onnx_import *import, const char *key, const struct onnx_node *node, size_t first)
 {
-    size_t i;
-
     if (!mdf_onnx_open(import, key, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = first; i < node->inputs.n; i++) {
+    for (size_t i = first; i < node->inputs.n; i++) {
         if (!write_value(import, NULL, node->inputs.items[i])) {
             return false;
         }
@@ -227,9 +217,7 @@ static bool write_variadic(struct onnx_import *import, const char *key, const st
 /* Whether an input that the node leaves out would be found among its ports. */
 static bool is_port(const struct onnx_node *node, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < node->ports.n; i++) {
+    for (size_t i = 0; i < node->ports.n; i++) {
         if (strcmp(((const struct onnx_value *)node->ports.items[i])->id, name) == 0) {
             return true;
         }
@@ -240,10 +228,10 @@ static bool is_port(const struct onnx_node *node, const char *name)
 static bool write_inputs(struct onnx_import *import, const struct onnx_node *node)
 {
     const struct mdf_schema *schema = node->schema;
-    size_t n_formals = schema != NULL ? schema->n_inputs : 0, i;
+    size_t n_formals = schema != NULL ? schema->n_inputs : 0;
     const char *key;
 
-    for (i = 0; i < n_formals; i++) {
+    for (size_t i = 0; i < n_formals; i++) {
         if (schema->inputs[i].option == MDF_FORMAL_VARIADIC) {
             return write_variadic(import, schema->inputs[i].name, node, i);
         }
@@ -252,7 +240,7 @@ static bool write_inputs(struct onnx_import *import, const struct onnx_node *nod
             return false;
         }
     }
-    for (i = n_formals; i < node->inputs.n; i++) { /* of an operator that is not known */
+    for (size_t i = n_formals; i < node->inputs.n; i++) { /* of an operator that is not known */
         key = mdf_arena_printf(&import->document->arena, "arg_%zu", i);
         if (key == NULL) {
             return mdf_onnx_out_of_memory(import);
@@ -266,15 +254,13 @@ static bool write_inputs(struct onnx_import *import, const struct onnx_node *nod
 
 static bool write_bodies(struct onnx_import *import, const struct onnx_attribute *attribute)
 {
-    size_t i;
-
     if (attribute->source->g != NULL) {
         return write_graph(import, attribute->name, attribute->graphs.items[0]);
     }
     if (!mdf_onnx_open(import, attribute->name, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < attribute->graphs.n; i++) {
+    for (size_t i = 0; i < attribute->graphs.n; i++) {
         if (!write_graph(import, NULL, attribute->graphs.items[i])) {
             return false;
         }
@@ -290,9 +276,7 @@ static bool names_values(const struct onnx_node *node)
 
 static bool write_attributes(struct onnx_import *import, const struct onnx_node *node)
 {
-    size_t i;
-
-    for (i = 0; i < node->attributes.n; i++) {
+    for (size_t i = 0; i < node->attributes.n; i++) {
         const struct onnx_attribute *attribute = node->attributes.items[i];
 
         if (attribute->graphs.n > 0 ? !write_bodies(import, attribute)
@@ -358,12 +342,10 @@ static bool write_node(struct onnx_import *import, struct onnx_node *node)
 
 static bool write_nodes(struct onnx_import *import, const struct onnx_graph *graph)
 {
-    size_t i;
-
     if (!mdf_onnx_open(import, "nodes", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < graph->nodes.n; i++) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
         if (!write_node(import, graph->nodes.items[i])) {
             return false;
         }
@@ -409,12 +391,10 @@ static bool is_wired(const struct onnx_graph *graph, const struct onnx_value *va
 
 static bool has_edges(const struct onnx_graph *graph)
 {
-    size_t i, j;
-
-    for (i = 0; i < graph->nodes.n; i++) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
         const struct onnx_node *node = graph->nodes.items[i];
 
-        for (j = 0; j < node->ports.n; j++) {
+        for (size_t j = 0; j < node->ports.n; j++) {
             if (is_wired(graph, node->ports.items[j])) {
                 return true;
             }
@@ -426,7 +406,6 @@ static bool has_edges(const struct onnx_graph *graph)
 static bool write_edges(struct onnx_import *import, const struct onnx_graph *graph)
 {
     struct onnx_map ids = {0};
-    size_t i, j;
 
     if (!has_edges(graph)) {
         return true;
@@ -434,10 +413,10 @@ static bool write_edges(struct onnx_import *import, const struct onnx_graph *gra
     if (!mdf_onnx_open(import, "edges", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < graph->nodes.n; i++) {
+    for (size_t i = 0; i < graph->nodes.n; i++) {
         const struct onnx_node *node = graph->nodes.items[i];
 
-        for (j = 0; j < node->ports.n; j++) {
+        for (size_t j = 0; j < node->ports.n; j++) {
             const struct onnx_value *value = node->ports.items[j];
 
             if (is_wired(graph, value) && !write_edge(import, &ids, value, node)) {
@@ -466,12 +445,11 @@ static bool write_item(struct onnx_import *import, const struct onnx_graph *grap
 static bool write_interface(struct onnx_import *import, const struct onnx_graph *graph)
 {
     struct onnx_map names = {0};
-    size_t i;
 
     if (!mdf_onnx_open(import, "inputs", MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < graph->inputs.n; i++) {
+    for (size_t i = 0; i < graph->inputs.n; i++) {
         const struct onnx_value *value = graph->inputs.items[i];
 
         if (!write_item(import, graph, value->name, value->id, value->type)) {
@@ -481,7 +459,7 @@ static bool write_interface(struct onnx_import *import, const struct onnx_graph 
     if (!mdf_onnx_close(import) || !mdf_onnx_open(import, "outputs", MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < graph->results.n; i++) {
+    for (size_t i = 0; i < graph->results.n; i++) {
         const struct onnx_result *result = graph->results.items[i];
 
         if (graph->owner == NULL && mdf_onnx_map_has(&names, result->name)) {
@@ -512,9 +490,7 @@ static bool write_graph(struct onnx_import *import, const char *key, const struc
 
 static bool imports_other_domains(const Mdf__ModelProto *model)
 {
-    size_t i;
-
-    for (i = 0; i < model->n_opset_import; i++) {
+    for (size_t i = 0; i < model->n_opset_import; i++) {
         const char *domain = mdf_onnx_text(model->opset_import[i]->domain);
 
         if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0) {
@@ -528,7 +504,6 @@ static bool imports_other_domains(const Mdf__ModelProto *model)
 static bool write_opsets(struct onnx_import *import)
 {
     struct onnx_map written = {0}; /* a domain may stand twice, with the one version */
-    size_t i;
 
     if (!imports_other_domains(import->model)) {
         return true;
@@ -536,7 +511,7 @@ static bool write_opsets(struct onnx_import *import)
     if (!mdf_onnx_open(import, "opset_imports", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < import->model->n_opset_import; i++) {
+    for (size_t i = 0; i < import->model->n_opset_import; i++) {
         const Mdf__OperatorSetIdProto *opset = import->model->opset_import[i];
 
         const char *domain = *mdf_onnx_text(opset->domain) != '\0' ? opset->domain : "ai.onnx";

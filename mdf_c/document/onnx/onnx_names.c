@@ -161,26 +161,24 @@ static bool add_graph(struct onnx_import *import, const Mdf__GraphProto *graph);
 
 static bool add_nodes(struct onnx_import *import, Mdf__NodeProto *const *nodes, size_t n)
 {
-    size_t i, j, k;
-
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < nodes[i]->n_input; j++) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < nodes[i]->n_input; j++) {
             if (!add_name(import, nodes[i]->input[j]) || !add_read(import, nodes[i]->input[j])) {
                 return false;
             }
         }
-        for (j = 0; j < nodes[i]->n_output; j++) {
+        for (size_t j = 0; j < nodes[i]->n_output; j++) {
             if (!add_name(import, nodes[i]->output[j])) {
                 return false;
             }
         }
-        for (j = 0; j < nodes[i]->n_attribute; j++) {
+        for (size_t j = 0; j < nodes[i]->n_attribute; j++) {
             const Mdf__AttributeProto *attribute = nodes[i]->attribute[j];
 
             if (attribute->g != NULL && !add_graph(import, attribute->g)) {
                 return false;
             }
-            for (k = 0; k < attribute->n_graphs; k++) {
+            for (size_t k = 0; k < attribute->n_graphs; k++) {
                 if (!add_graph(import, attribute->graphs[k])) {
                     return false;
                 }
@@ -192,9 +190,7 @@ static bool add_nodes(struct onnx_import *import, Mdf__NodeProto *const *nodes, 
 
 static bool add_value_infos(struct onnx_import *import, Mdf__ValueInfoProto *const *infos, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!add_name(import, infos[i]->name) || !add_prefixes(import, mdf_onnx_text(infos[i]->name))) {
             return false;
         }
@@ -205,19 +201,17 @@ static bool add_value_infos(struct onnx_import *import, Mdf__ValueInfoProto *con
 /* Recursion is bounded by the depth of messages. */
 static bool add_graph(struct onnx_import *import, const Mdf__GraphProto *graph)
 {
-    size_t i;
-
-    for (i = 0; i < graph->n_initializer; i++) {
+    for (size_t i = 0; i < graph->n_initializer; i++) {
         if (!add_name(import, graph->initializer[i]->name)) {
             return false;
         }
     }
-    for (i = 0; i < graph->n_sparse_initializer; i++) {
+    for (size_t i = 0; i < graph->n_sparse_initializer; i++) {
         if (graph->sparse_initializer[i]->values != NULL && !add_name(import, graph->sparse_initializer[i]->values->name)) {
             return false;
         }
     }
-    for (i = 0; i < graph->n_output; i++) {
+    for (size_t i = 0; i < graph->n_output; i++) {
         if (!add_read(import, graph->output[i]->name)) {
             return false;
         }
@@ -228,15 +222,13 @@ static bool add_graph(struct onnx_import *import, const Mdf__GraphProto *graph)
 
 bool mdf_onnx_collect_names(struct onnx_import *import)
 {
-    size_t i, j;
-
-    for (i = 0; i < import->model->n_functions; i++) {
+    for (size_t i = 0; i < import->model->n_functions; i++) {
         const Mdf__FunctionProto *function = import->model->functions[i];
 
         if (!add_nodes(import, function->node, function->n_node)) {
             return false;
         }
-        for (j = 0; j < function->n_output; j++) {
+        for (size_t j = 0; j < function->n_output; j++) {
             if (!add_read(import, function->output[j])) {
                 return false;
             }

@@ -23,13 +23,13 @@ static void put_fixed(struct outline *outline, uint32_t number, uint64_t value, 
 {
     uint64_t key = (uint64_t)number << 3 | (size == 8 ? 1 : 5);
     uint8_t bytes[5 + 8];
-    size_t i, n = 0;
+    size_t n = 0;
 
     for (; key > 0x7f; key >>= 7) {
         bytes[n++] = (uint8_t)(key & 0x7f) | 0x80;
     }
     bytes[n++] = (uint8_t)key;
-    for (i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++) {
         bytes[n++] = (uint8_t)(value >> (8 * i));
     }
     put(outline, bytes, n);

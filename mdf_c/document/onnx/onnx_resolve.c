@@ -14,9 +14,7 @@ enum { FIRST_IR_VERSION_WITH_OPSETS = 3 };
 
 static int version_in(Mdf__OperatorSetIdProto *const *imports, size_t n, const char *domain)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *found = mdf_onnx_text(imports[i]->domain);
 
         if (strcmp(strcmp(found, "ai.onnx") == 0 ? "" : found, domain) == 0) {
@@ -145,9 +143,8 @@ static bool note_capture(struct onnx_import *import, const struct onnx_graph *gr
 static void list_names(struct onnx_import *import, const struct onnx_scope *scope)
 {
     const char *before = "; there are: ";
-    size_t i;
 
-    for (i = 0; i < scope->values.values.n; i++) {
+    for (size_t i = 0; i < scope->values.values.n; i++) {
         const struct onnx_value *value = scope->values.values.items[i];
 
         if (value != NULL) {
@@ -162,11 +159,10 @@ static bool refuse_name(struct onnx_import *import, const struct onnx_scope *sco
 {
     const struct onnx_scope *scope_of_use = scope;
     struct mdf_nearest nearest;
-    size_t i;
 
     mdf_nearest_begin(&nearest, name);
     for (; scope != NULL; scope = scope->outer) {
-        for (i = 0; i < scope->values.values.n; i++) {
+        for (size_t i = 0; i < scope->values.values.n; i++) {
             const struct onnx_value *value = scope->values.values.items[i];
 
             if (value != NULL) {
@@ -228,9 +224,7 @@ static bool is_constant(const Mdf__NodeProto *node)
 /* The attribute of that name in a list; NULL: none. */
 static const struct onnx_attribute *find_attribute(const struct onnx_list *attributes, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < attributes->n; i++) {
+    for (size_t i = 0; i < attributes->n; i++) {
         const struct onnx_attribute *attribute = attributes->items[i];
 
         if (strcmp(attribute->name, name) == 0) {
@@ -245,7 +239,6 @@ static bool follow_reference(struct onnx_import *import, struct onnx_scope *scop
                              const char *name, struct onnx_attribute *attribute)
 {
     const struct onnx_attribute *given;
-    size_t i;
 
     attribute->source = NULL;
     if (scope->call == NULL) {
@@ -258,7 +251,7 @@ static bool follow_reference(struct onnx_import *import, struct onnx_scope *scop
         attribute->scope = given->scope;
         return true;
     }
-    for (i = 0; i < scope->function->n_attribute_proto; i++) {
+    for (size_t i = 0; i < scope->function->n_attribute_proto; i++) {
         if (strcmp(mdf_onnx_text(scope->function->attribute_proto[i]->name), source->ref_attr_name) == 0) {
             attribute->source = scope->function->attribute_proto[i];
             attribute->scope = scope;
@@ -271,12 +264,11 @@ bool mdf_onnx_resolve_attributes(struct onnx_import *import, struct onnx_scope *
                                  struct onnx_list *attributes)
 {
     struct onnx_map seen = {0};
-    size_t i;
 
     if (source->n_attribute > ONNX_MAX_ENTRIES) {
         return mdf_onnx_fail(import, MDF_LIMIT, "the node has more than %d attributes", ONNX_MAX_ENTRIES);
     }
-    for (i = 0; i < source->n_attribute; i++) {
+    for (size_t i = 0; i < source->n_attribute; i++) {
         const Mdf__AttributeProto *given = source->attribute[i];
         struct onnx_attribute *attribute = mdf_arena_allocate(&import->scratch, sizeof *attribute);
 
@@ -325,12 +317,11 @@ static bool declare_constant(struct onnx_import *import, struct onnx_scope *scop
 static bool declare_outputs(struct onnx_import *import, struct onnx_scope *scope, const Mdf__NodeProto *node, size_t position)
 {
     struct onnx_value *value;
-    size_t i;
 
     if (is_constant(node)) {
         return declare_constant(import, scope, node);
     }
-    for (i = 0; i < node->n_output; i++) {
+    for (size_t i = 0; i < node->n_output; i++) {
         if (*node->output[i] != '\0') {
             value = declare(import, scope, ONNX_VALUE_OUTPUT, node->output[i], true);
             if (value == NULL) {
@@ -350,10 +341,10 @@ static struct onnx_graph *resolve_graph(struct onnx_import *import, const Mdf__G
 static bool add_bodies(struct onnx_import *import, struct onnx_node *node, struct onnx_attribute *attribute)
 {
     const Mdf__AttributeProto *source = attribute->source;
-    size_t n = source->g != NULL ? 1 : source->n_graphs, i;
+    size_t n = source->g != NULL ? 1 : source->n_graphs;
     struct onnx_graph *body;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t place = mdf_onnx_enter(import, "attribute", attribute->name);
 
         body = resolve_graph(import, source->g != NULL ? source->g : source->graphs[i], node, attribute->scope);
@@ -398,14 +389,13 @@ static bool fill_node(struct onnx_import *import, struct onnx_scope *scope, stru
 {
     const Mdf__NodeProto *source = node->source;
     struct onnx_value *value;
-    size_t i;
 
-    for (i = 0; i < source->n_input; i++) {
+    for (size_t i = 0; i < source->n_input; i++) {
         if (!mdf_onnx_look_up(import, scope, source->input[i], &value) || !mdf_onnx_list_add(import, &node->inputs, value)) {
             return false;
         }
     }
-    for (i = 0; i < source->n_output; i++) {
+    for (size_t i = 0; i < source->n_output; i++) {
         value = (struct onnx_value *)(uintptr_t)mdf_onnx_map_get(&scope->values, source->output[i], NULL);
         if (!mdf_onnx_list_add(import, &node->outputs, value)) {
             return false;
@@ -418,7 +408,7 @@ static bool fill_node(struct onnx_import *import, struct onnx_scope *scope, stru
         !mdf_onnx_resolve_attributes(import, scope, source, &node->attributes)) {
         return false;
     }
-    for (i = 0; i < node->attributes.n; i++) {
+    for (size_t i = 0; i < node->attributes.n; i++) {
         if (!mdf_onnx_check_attribute(import, node, node->attributes.items[i]) ||
             !add_bodies(import, node, node->attributes.items[i])) {
             return false;
@@ -499,9 +489,7 @@ static bool resolve_node(struct onnx_import *import, struct onnx_scope *scope, c
 
 bool mdf_onnx_resolve_nodes(struct onnx_import *import, struct onnx_scope *scope, Mdf__NodeProto *const *nodes, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t place = enter_node(import, nodes[i]);
 
         if (!declare_outputs(import, scope, nodes[i], i)) {
@@ -509,7 +497,7 @@ bool mdf_onnx_resolve_nodes(struct onnx_import *import, struct onnx_scope *scope
         }
         mdf_onnx_leave(import, place);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         scope->position = i;
         if (!resolve_node(import, scope, nodes[i])) {
             return false;
@@ -525,9 +513,8 @@ static bool declare_inputs(struct onnx_import *import, struct onnx_scope *scope)
 {
     const Mdf__GraphProto *source = scope->graph->source;
     struct onnx_value *value;
-    size_t i;
 
-    for (i = 0; i < source->n_input; i++) {
+    for (size_t i = 0; i < source->n_input; i++) {
         value = declare(import, scope, ONNX_VALUE_INPUT, mdf_onnx_text(source->input[i]->name), false);
         if (value == NULL || !mdf_onnx_list_add(import, &scope->graph->inputs, value)) {
             return false;
@@ -556,16 +543,15 @@ static bool declare_initializer(struct onnx_import *import, struct onnx_scope *s
 static bool declare_initializers(struct onnx_import *import, struct onnx_scope *scope)
 {
     const Mdf__GraphProto *source = scope->graph->source;
-    size_t i;
 
-    for (i = 0; i < source->n_initializer; i++) {
+    for (size_t i = 0; i < source->n_initializer; i++) {
         struct onnx_constant constant = {.tensor = source->initializer[i]};
 
         if (!declare_initializer(import, scope, mdf_onnx_text(source->initializer[i]->name), &constant)) {
             return false;
         }
     }
-    for (i = 0; i < source->n_sparse_initializer; i++) {
+    for (size_t i = 0; i < source->n_sparse_initializer; i++) {
         struct onnx_constant constant = {.sparse = source->sparse_initializer[i]};
 
         if (constant.sparse->values == NULL) {
@@ -582,9 +568,8 @@ static bool declare_initializers(struct onnx_import *import, struct onnx_scope *
 static void note_types(struct onnx_scope *scope)
 {
     const Mdf__GraphProto *source = scope->graph->source;
-    size_t i;
 
-    for (i = 0; i < source->n_value_info; i++) {
+    for (size_t i = 0; i < source->n_value_info; i++) {
         const void *found = mdf_onnx_map_get(&scope->values, mdf_onnx_text(source->value_info[i]->name), NULL);
         struct onnx_value *value = (struct onnx_value *)(uintptr_t)found;
 
@@ -611,9 +596,8 @@ static bool add_results(struct onnx_import *import, struct onnx_scope *scope)
 {
     const Mdf__GraphProto *source = scope->graph->source;
     struct onnx_value *value;
-    size_t i;
 
-    for (i = 0; i < source->n_output; i++) {
+    for (size_t i = 0; i < source->n_output; i++) {
         const char *name = mdf_onnx_text(source->output[i]->name);
         size_t place = mdf_onnx_enter(import, "output", name);
         struct onnx_result *result = mdf_arena_allocate(&import->scratch, sizeof *result);
@@ -640,9 +624,7 @@ static bool add_results(struct onnx_import *import, struct onnx_scope *scope)
  * are always given. */
 static bool hold_idle_inputs(struct onnx_import *import, struct onnx_graph *graph)
 {
-    size_t i;
-
-    for (i = 0; graph->owner == NULL && i < graph->inputs.n; i++) {
+    for (size_t i = 0; graph->owner == NULL && i < graph->inputs.n; i++) {
         struct onnx_value *input = graph->inputs.items[i], *held;
 
         if (input->is_used || (input->constant.tensor == NULL && input->constant.sparse == NULL)) {

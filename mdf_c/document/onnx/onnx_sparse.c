@@ -9,14 +9,12 @@
 static bool place_of(const struct onnx_array *dense, size_t n_dense, const int64_t *indices, bool has_rows, size_t i,
                      size_t *place)
 {
-    size_t axis;
-
     if (!has_rows) {
         *place = (size_t)indices[i];
         return indices[i] >= 0 && *place < n_dense;
     }
     *place = 0;
-    for (axis = 0; axis < dense->rank; axis++) {
+    for (size_t axis = 0; axis < dense->rank; axis++) {
         int64_t index = indices[i * dense->rank + axis];
 
         if (index < 0 || index >= dense->shape[axis]) {

@@ -78,8 +78,6 @@ bool mdf_onnx_array_of(struct onnx_import *import, struct onnx_array *array, siz
 static bool nest_strings(struct onnx_import *import, size_t rank, const int64_t *shape, const ProtobufCBinaryData **strings,
                          struct mdf_node *node)
 {
-    size_t i;
-
     *node = (struct mdf_node){.kind = MDF_NODE_STRING};
     if (rank == 0) {
         const char *bytes = (const char *)(*strings)->data;
@@ -99,7 +97,7 @@ static bool nest_strings(struct onnx_import *import, size_t rank, const int64_t 
     if (node->as.list.items == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
-    for (i = 0; i < node->as.list.n; i++) {
+    for (size_t i = 0; i < node->as.list.n; i++) {
         if (!nest_strings(import, rank - 1, shape + 1, strings, &node->as.list.items[i])) {
             return false;
         }
@@ -127,9 +125,9 @@ static bool strings_of(struct onnx_import *import, const Mdf__TensorProto *tenso
 static void unpack_bits(mdf_dtype dtype, size_t n_bits, const uint8_t *packed, size_t n_elements, uint8_t *elements)
 {
     unsigned mask = (1U << n_bits) - 1, sign = 1U << (n_bits - 1);
-    size_t each = 8 / n_bits, i;
+    size_t each = 8 / n_bits;
 
-    for (i = 0; i < n_elements; i++) {
+    for (size_t i = 0; i < n_elements; i++) {
         unsigned bits = (unsigned)packed[i / each] >> (i % each * n_bits) & mask;
 
         elements[i] = (uint8_t)(mdf_dtype_kind(dtype) == 'i' ? (bits ^ sign) - sign : bits);
@@ -140,15 +138,13 @@ static void unpack_bits(mdf_dtype dtype, size_t n_bits, const uint8_t *packed, s
  * order. */
 static void normalise(mdf_dtype dtype, size_t n_elements, uint8_t *bytes)
 {
-    size_t i;
-
-    for (i = 0; dtype == MDF_DTYPE_BOOL && i < n_elements; i++) {
+    for (size_t i = 0; dtype == MDF_DTYPE_BOOL && i < n_elements; i++) {
         bytes[i] = bytes[i] != 0;
     }
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     size_t n_parts = mdf_dtype_kind(dtype) == 'c' ? 2 : 1, size = mdf_dtype_size(dtype) / n_parts;
 
-    for (i = 0; i < n_elements * n_parts; i++) {
+    for (size_t i = 0; i < n_elements * n_parts; i++) {
         size_t low = i * size, high = low + size - 1;
 
         for (; low < high; low++, high--) {
@@ -185,9 +181,8 @@ static bool keep_mapping(struct onnx_import *import, struct mdf_store *store)
 static void copy_out(const struct onnx_raw_bytes *raw, uint8_t *elements)
 {
     enum { PIECE_BYTES = 1 << 22 };
-    size_t first;
 
-    for (first = 0; first < raw->size; first += PIECE_BYTES) {
+    for (size_t first = 0; first < raw->size; first += PIECE_BYTES) {
         size_t n = raw->size - first < PIECE_BYTES ? raw->size - first : PIECE_BYTES;
 
         memcpy(elements + first, raw->bytes + first, n);
@@ -323,7 +318,6 @@ static bool narrow_of(struct onnx_import *import, const Mdf__TensorProto *tensor
 static bool uint32_of(struct onnx_import *import, const Mdf__TensorProto *tensor, struct onnx_array *array, size_t n_elements)
 {
     uint32_t *elements;
-    size_t i;
 
     if (!has_count(import, array, n_elements, n_elements, tensor->n_uint64_data)) {
         return false;
@@ -332,7 +326,7 @@ static bool uint32_of(struct onnx_import *import, const Mdf__TensorProto *tensor
     if (elements == NULL) {
         return mdf_onnx_out_of_memory(import);
     }
-    for (i = 0; i < n_elements; i++) {
+    for (size_t i = 0; i < n_elements; i++) {
         elements[i] = (uint32_t)tensor->uint64_data[i];
     }
     return mdf_onnx_array_of(import, array, n_elements, elements);

@@ -47,12 +47,10 @@ bool mdf_onnx_close(struct onnx_import *import)
 
 bool mdf_onnx_write_sizes(struct onnx_import *import, const char *key, const int64_t *sizes, size_t n)
 {
-    size_t i;
-
     if (!mdf_onnx_open(import, key, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_tree_add_number(import->tree, MDF_DTYPE_INT64, (uint64_t)sizes[i], 0, 0)) {
             return false;
         }
@@ -88,13 +86,12 @@ static bool has_name(const Mdf__TensorShapeProto__Dimension *size)
 static bool write_shape(struct onnx_import *import, const char *key, const Mdf__TensorShapeProto *shape)
 {
     const struct mdf_node nothing = {.kind = MDF_NODE_NULL};
-    size_t i;
     bool done;
 
     if (!mdf_onnx_open(import, key, MDF_NODE_LIST)) {
         return false;
     }
-    for (i = 0; i < shape->n_dim; i++) {
+    for (size_t i = 0; i < shape->n_dim; i++) {
         const Mdf__TensorShapeProto__Dimension *size = shape->dim[i];
 
         if (size->has_dim_value && size->dim_value >= 0) {
@@ -122,15 +119,13 @@ bool mdf_onnx_write_type(struct onnx_import *import, const Mdf__TypeProto *type)
 
 bool mdf_onnx_write_properties(struct onnx_import *import, Mdf__StringStringEntryProto *const *properties, size_t n)
 {
-    size_t i;
-
     if (n == 0) {
         return true;
     }
     if (!mdf_onnx_open(import, "metadata_props", MDF_NODE_OBJECT)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!mdf_onnx_write_text(import, mdf_onnx_text(properties[i]->key), mdf_onnx_text(properties[i]->value))) {
             return false;
         }

@@ -9,10 +9,9 @@ enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_32_BITS = 5, MAX_VARINT_BYTES = 1
 static bool take_varint(const uint8_t **bytes, const uint8_t *end, uint64_t *number)
 {
     unsigned shift = 0;
-    size_t i;
 
     *number = 0;
-    for (i = 0; i < MAX_VARINT_BYTES && *bytes < end; i++, shift += 7) {
+    for (size_t i = 0; i < MAX_VARINT_BYTES && *bytes < end; i++, shift += 7) {
         uint8_t byte = *(*bytes)++;
 
         *number |= (uint64_t)(byte & 0x7f) << shift;

@@ -35,12 +35,10 @@ static void mark_made(void *context, mdf_lowered_id id)
 
 static void mark_parameters(const struct mdf_lowered_loop *loop, bool *is_made)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         mark_made(is_made, loop->rows[i].parameter);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         mark_made(is_made, loop->states[i].parameter);
     }
     mark_made(is_made, loop->number);
@@ -50,9 +48,8 @@ static void mark_parameters(const struct mdf_lowered_loop *loop, bool *is_made)
 static void mark_region(struct outer_loop *outer, const struct mdf_lowered_region *region, bool is_inside)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         mdf_lowered_visit_results(op, mark_made, outer->is_made);
@@ -63,7 +60,7 @@ static void mark_region(struct outer_loop *outer, const struct mdf_lowered_regio
             mark_parameters(op->of.loop, outer->is_made);
             mark_parameters(op->of.loop, outer->is_inside);
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             mark_region(outer, inner, true);
         }
     }
@@ -79,9 +76,7 @@ static bool goes_one_by_one(enum mdf_lowered_code code)
 
 static bool nest_goes_one_by_one(const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_ELEMENT && goes_one_by_one((enum mdf_lowered_code)nest->steps[i].code)) {
             return true;
         }
@@ -94,9 +89,8 @@ static bool nest_goes_one_by_one(const struct mdf_lowered_nest *nest)
 static bool find_control(const struct mdf_lowered_region *region, bool *has_control)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_CALL || (op->code == MDF_LOWERED_LOOP && op->of.loop->n_lanes > 0) ||
@@ -104,7 +98,7 @@ static bool find_control(const struct mdf_lowered_region *region, bool *has_cont
             return false;
         }
         *has_control = *has_control || op->code == MDF_LOWERED_LOOP || op->code == MDF_LOWERED_IF;
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!find_control(inner, has_control)) {
                 return false;
             }
@@ -128,19 +122,18 @@ static size_t work_of(enum mdf_lowered_code code)
 static void count_work(const struct mdf_lowered_region *region, struct region_work *work)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        for (j = 0; op->code == MDF_LOWERED_NEST && j < op->of.nest->n_steps; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_NEST && j < op->of.nest->n_steps; j++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[j];
 
             work->n_computed += step->kind == MDF_NEST_ELEMENT ? work_of((enum mdf_lowered_code)step->code) : 0;
             work->n_gathered += step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE;
         }
         work->n_computed += op->out != MDF_LOWERED_NONE ? work_of((enum mdf_lowered_code)op->code) : 0;
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             count_work(inner, work);
         }
     }
@@ -153,9 +146,8 @@ static bool is_search(const struct mdf_lowered_region *region, const bool *varie
     enum { LEAST_FOR_ONE = 12 }; /* computed for each that is loaded */
     const struct mdf_lowered_region *inner;
     bool found = false;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops && !found; i++) {
+    for (size_t i = 0; i < region->n_ops && !found; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         struct region_work work = {0};
 
@@ -163,7 +155,7 @@ static bool is_search(const struct mdf_lowered_region *region, const bool *varie
             count_work(&op->of.loop->body, &work);
         }
         found = work.n_computed < LEAST_FOR_ONE * work.n_gathered;
-        for (j = 0; !found && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; !found && (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             found = is_search(inner, varies);
         }
     }
@@ -174,18 +166,17 @@ static bool is_search(const struct mdf_lowered_region *region, const bool *varie
 static void mark_whole(const struct mdf_lowered_region *region, bool *is_whole)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
 
-        for (j = 0; loop != NULL && j < loop->n_rows; j++) {
+        for (size_t j = 0; loop != NULL && j < loop->n_rows; j++) {
             is_whole[loop->rows[j].source] = true;
         }
-        for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
+        for (size_t j = 0; loop != NULL && j < loop->n_stacks; j++) {
             is_whole[loop->stacks[j].stack] = true;
         }
-        for (j = 0; (inner = mdf_lowered_inner(&region->ops[i], j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(&region->ops[i], j)) != NULL; j++) {
             mark_whole(inner, is_whole);
         }
     }
@@ -195,9 +186,8 @@ static void mark_whole(const struct mdf_lowered_region *region, bool *is_whole)
 static bool are_small(const struct outer_loop *outer)
 {
     const struct lowering *lowering = outer->widening.lowering;
-    size_t i;
 
-    for (i = 0; i < lowering->lowered->n_values; i++) {
+    for (size_t i = 0; i < lowering->lowered->n_values; i++) {
         const struct mdf_lowered_value *value = &lowering->lowered->values[i];
         size_t most = outer->is_whole[i] ? SIZE_MAX : outer->is_inside[i] ? MOST_INSIDE : MOST_ELEMENTS;
 
@@ -224,14 +214,13 @@ static bool has_plain_stacks(const struct mdf_lowered_loop *loop)
 static void mark(struct outer_loop *outer, const struct mdf_lowered *body)
 {
     const struct mdf_lowered_loop *loop = outer->narrow;
-    size_t i;
 
     mark_parameters(loop, outer->varies);
     if (loop->is_going_on != MDF_LOWERED_NONE) {
         outer->varies[loop->is_going_on] = false;
     }
     mdf_lanes_mark(body, outer->varies);
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         outer->needed[loop->stacks[i].item] = true;
     }
     mdf_lanes_need(body, outer->needed);
@@ -292,9 +281,7 @@ static struct mdf_nest_view view_of_lanes(const struct outer_loop *outer, mdf_lo
 /* Both are gone through the other way round along the axes of groups and lanes, as what is stored goes forwards. */
 static void go_back(struct mdf_nest_view *view, const size_t *extents)
 {
-    size_t axis;
-
-    for (axis = 0; axis < 2; axis++) {
+    for (size_t axis = 0; axis < 2; axis++) {
         view->first += view->strides[axis] * (int64_t)(extents[axis] - 1);
         view->strides[axis] = -view->strides[axis];
     }
@@ -360,13 +347,11 @@ static bool add_row(struct outer_loop *outer, const struct mdf_lowered_rows *nar
 /* Rows that the body does not look at are not laid out. */
 static bool add_rows(struct outer_loop *outer)
 {
-    size_t i;
-
     outer->loop->rows = mdf_arena_array(&outer->widening.lowering->lowered->arena, outer->narrow->n_rows, sizeof *outer->loop->rows);
     if (outer->loop->rows == NULL) {
         return lowering_out_of_memory(outer->widening.lowering);
     }
-    for (i = 0; i < outer->narrow->n_rows; i++) {
+    for (size_t i = 0; i < outer->narrow->n_rows; i++) {
         if (outer->needed[outer->narrow->rows[i].parameter] && !add_row(outer, &outer->narrow->rows[i])) {
             return false;
         }
@@ -378,13 +363,12 @@ static bool add_rows(struct outer_loop *outer)
 static bool add_items(struct outer_loop *outer)
 {
     struct widening *widening = &outer->widening;
-    size_t i;
 
     outer->loop->stacks = mdf_arena_array(&widening->lowering->lowered->arena, outer->narrow->n_stacks, sizeof *outer->loop->stacks);
     if (outer->loop->stacks == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < outer->narrow->n_stacks; i++) {
+    for (size_t i = 0; i < outer->narrow->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &outer->narrow->stacks[i];
         mdf_lowered_id item = widening_value(widening, stack->item);
 
@@ -402,9 +386,8 @@ static bool add_items(struct outer_loop *outer)
 static bool turn_stacks(struct outer_loop *outer)
 {
     struct lowering *lowering = outer->widening.lowering;
-    size_t i;
 
-    for (i = 0; i < outer->narrow->n_stacks; i++) {
+    for (size_t i = 0; i < outer->narrow->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &outer->narrow->stacks[i];
         const struct turning turning = {stack->stack, outer->loop->stacks[i].stack, lowering->lowered->values[stack->item].form.length,
                                         stack->is_reversed, false};
@@ -443,7 +426,6 @@ static bool add_parameters(struct outer_loop *outer)
     int64_t numbers[MANY_LANES], shape = (int64_t)outer->n_lanes;
     struct mdf_value lanes = {0};
     mdf_lowered_id first, id;
-    size_t i;
 
     if (outer->narrow->is_going_on != MDF_LOWERED_NONE) {
         widening->ids[outer->narrow->is_going_on] = mdf_term_truth(lowering, true);
@@ -451,7 +433,7 @@ static bool add_parameters(struct outer_loop *outer)
     if (outer->narrow->number == MDF_LOWERED_NONE || !outer->needed[outer->narrow->number]) {
         return true;
     }
-    for (i = 0; i < outer->n_lanes; i++) {
+    for (size_t i = 0; i < outer->n_lanes; i++) {
         numbers[i] = (int64_t)i;
     }
     outer->loop->number = widening_add_loop_number(widening);
@@ -484,9 +466,7 @@ static bool leave(struct outer_loop *outer)
 
 static bool name_stacks(struct outer_loop *outer)
 {
-    size_t i;
-
-    for (i = 0; i < outer->loop->n_stacks; i++) {
+    for (size_t i = 0; i < outer->loop->n_stacks; i++) {
         outer->loop->stacks[i].stack = add_groups(outer, outer->narrow->stacks[i].item);
         if (outer->loop->stacks[i].stack == MDF_LOWERED_NONE) {
             return false;
@@ -500,7 +480,6 @@ static bool add_loop(struct outer_loop *outer)
     struct lowering *lowering = outer->widening.lowering;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .origin = lowering->origin};
     struct region region;
-    size_t i;
 
     outer->loop = mdf_arena_allocate(&lowering->lowered->arena, sizeof *outer->loop);
     if (outer->loop == NULL) {
@@ -517,7 +496,7 @@ static bool add_loop(struct outer_loop *outer)
         return false;
     }
     lowering_begin_region(lowering, &region, REGION_BODY);
-    for (i = 0; i < outer->loop->n_rows; i++) {
+    for (size_t i = 0; i < outer->loop->n_rows; i++) {
         lowering->facts[outer->loop->rows[i].parameter].depth = region.depth;
     }
     if (!add_parameters(outer) || !widening_region(&outer->widening, &outer->narrow->body) || !leave(outer) || !add_items(outer) ||
@@ -532,7 +511,7 @@ static bool add_loop(struct outer_loop *outer)
 static bool begin(struct outer_loop *outer, const struct mdf_lowered *body)
 {
     struct lowering *lowering = outer->widening.lowering;
-    size_t n = body->n_values, i;
+    size_t n = body->n_values;
 
     outer->varies = mdf_arena_array(&lowering->scratch, n, sizeof *outer->varies);
     outer->needed = mdf_arena_array(&lowering->scratch, n, sizeof *outer->needed);
@@ -545,7 +524,7 @@ static bool begin(struct outer_loop *outer, const struct mdf_lowered *body)
         return lowering_out_of_memory(lowering);
     }
     mark(outer, body);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         outer->widening.ids[i] = outer->is_made[i] ? MDF_LOWERED_NONE : (mdf_lowered_id)i;
     }
     return true;
@@ -563,7 +542,7 @@ static bool put_lanes(struct lowering *lowering, struct region *region, const st
     struct mdf_lowered body = *lowering->lowered;
     struct outer_loop outer = {.narrow = loop, .n_runs = loop->n_runs, .n_lanes = loop->n_runs < MANY_RUNS ? FEW_LANES : MANY_LANES};
     struct mdf_lanes_request request = {.narrow = &body, .execution = lowering->execution, .n_lanes = outer.n_lanes};
-    size_t n_ops = region->n_ops, n_values = body.n_values, i;
+    size_t n_ops = region->n_ops, n_values = body.n_values;
     bool has_control = false, done;
 
     if (loop->n_runs < FEW_LANES || !lowering_is_map(lowering, loop) || !has_plain_stacks(loop) ||
@@ -589,7 +568,7 @@ static bool put_lanes(struct lowering *lowering, struct region *region, const st
         lowering->region = region;
         region->n_ops = n_ops;
     }
-    for (i = 0; i < lowering->lowered->n_values; i++) {
+    for (size_t i = 0; i < lowering->lowered->n_values; i++) {
         if (done ? i < n_values && outer.is_made[i] : i >= n_values) {
             forget(lowering, (mdf_lowered_id)i);
         }

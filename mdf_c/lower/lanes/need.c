@@ -18,9 +18,7 @@ static void need(struct needing *needing, mdf_lowered_id id)
 
 static void need_all(struct needing *needing, const mdf_lowered_id *ids, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         need(needing, ids[i]);
     }
 }
@@ -34,21 +32,19 @@ static void need_region(struct needing *needing, const struct mdf_lowered_region
 
 static void need_loop(struct needing *needing, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
     need(needing, loop->trip_count);
     need(needing, loop->condition);
     need(needing, loop->next_condition);
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         need(needing, loop->rows[i].source);
         need(needing, loop->rows[i].parameter);
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         need(needing, loop->stacks[i].item);
         need(needing, loop->stacks[i].appends ? loop->stacks[i].initial : MDF_LOWERED_NONE);
     }
     need_region(needing, &loop->body);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (is_needed(needing, loop->states[i].parameter)) {
             need(needing, loop->states[i].initial);
             need(needing, loop->states[i].next);
@@ -58,10 +54,8 @@ static void need_loop(struct needing *needing, const struct mdf_lowered_loop *lo
 
 static void need_branches(struct needing *needing, const struct mdf_lowered_if *branches)
 {
-    size_t i;
-
     need(needing, branches->condition);
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         if (is_needed(needing, branches->merges[i].out)) {
             need(needing, branches->merges[i].then);
             need(needing, branches->merges[i].otherwise);
@@ -89,9 +83,8 @@ static bool may_refuse(const struct mdf_nest_step *step)
 bool mdf_lanes_needs_nest(const struct mdf_lowered_nest *nest, const bool *needed)
 {
     bool is_made = nest->is_open;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool has_view = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 
@@ -103,12 +96,10 @@ bool mdf_lanes_needs_nest(const struct mdf_lowered_nest *nest, const bool *neede
 
 static void need_nest(struct needing *needing, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
     if (!mdf_lanes_needs_nest(nest, needing->needed)) {
         return;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) {
             need(needing, nest->steps[i].view.id);
         }
@@ -144,9 +135,7 @@ static void need_op(struct needing *needing, const struct mdf_lowered_op *op)
 
 static void need_region(struct needing *needing, const struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = region->n_ops; i-- > 0;) {
+    for (size_t i = region->n_ops; i-- > 0;) {
         need_op(needing, &region->ops[i]);
     }
 }

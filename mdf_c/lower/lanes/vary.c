@@ -40,17 +40,16 @@ static void mark_region(struct marking *marking, const struct mdf_lowered_region
 static void mark_loop(struct marking *marking, const struct mdf_lowered_loop *loop)
 {
     bool has_own_bounds = mdf_lanes_has_own_bounds(loop, marking->varies);
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         mark_as(marking, loop->states[i].parameter,
                 has_own_bounds || is_marked(marking, loop->states[i].initial) || is_marked(marking, loop->states[i].next));
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         mark_as(marking, loop->rows[i].parameter, is_marked(marking, loop->rows[i].source));
     }
     mark_region(marking, &loop->body);
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         mark_as(marking, loop->stacks[i].stack,
                 has_own_bounds || is_marked(marking, loop->stacks[i].item) ||
                     (loop->stacks[i].appends && is_marked(marking, loop->stacks[i].initial)));
@@ -60,11 +59,10 @@ static void mark_loop(struct marking *marking, const struct mdf_lowered_loop *lo
 static void mark_branches(struct marking *marking, const struct mdf_lowered_if *branches)
 {
     bool varies = is_marked(marking, branches->condition);
-    size_t i;
 
     mark_region(marking, &branches->then);
     mark_region(marking, &branches->otherwise);
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         mark_as(marking, branches->merges[i].out,
                 varies || is_marked(marking, branches->merges[i].then) || is_marked(marking, branches->merges[i].otherwise));
     }
@@ -73,15 +71,14 @@ static void mark_branches(struct marking *marking, const struct mdf_lowered_if *
 static void mark_nest(struct marking *marking, const struct mdf_lowered_nest *nest)
 {
     bool varies = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         varies = varies || (nest->steps[i].kind == MDF_NEST_LOAD && is_marked(marking, nest->steps[i].view.id));
     }
-    for (i = 0; i < nest->n_steps; i++) { /* a part of what another nest stores may be the same in all */
+    for (size_t i = 0; i < nest->n_steps; i++) { /* a part of what another nest stores may be the same in all */
         varies = varies || (nest->steps[i].kind == MDF_NEST_STORE && is_marked(marking, nest->steps[i].view.id));
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE) {
             mark_as(marking, nest->steps[i].view.id, varies);
         }
@@ -90,11 +87,9 @@ static void mark_nest(struct marking *marking, const struct mdf_lowered_nest *ne
 
 static void mark_op(struct marking *marking, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
     switch ((enum mdf_lowered_code)op->code) {
     case MDF_LOWERED_CALL:
-        for (i = 0; i < op->of.call->n_outputs; i++) {
+        for (size_t i = 0; i < op->of.call->n_outputs; i++) {
             mark_as(marking, op->of.call->outputs[i],
                     (marking->draws && mdf_lanes_draws(op->of.call)) || any_marked(marking, op->of.call->inputs, op->of.call->n_inputs));
         }
@@ -116,9 +111,7 @@ static void mark_op(struct marking *marking, const struct mdf_lowered_op *op)
 
 static void mark_region(struct marking *marking, const struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         mark_op(marking, &region->ops[i]);
     }
 }

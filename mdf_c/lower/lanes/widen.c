@@ -161,9 +161,8 @@ mdf_lowered_id widening_compute(struct widening *widening, const struct mdf_lowe
     struct mdf_lowered_op op = *source;
     bool has_lanes = false;
     mdf_lowered_id narrow;
-    size_t i;
 
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         if (op.in[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
         }
@@ -265,7 +264,6 @@ static bool widen_put(struct widening *widening, const struct mdf_lowered_op *so
     struct mdf_lowered_put *put = mdf_arena_allocate(&widening->lowering->lowered->arena, sizeof *put);
     bool varies = widening_varies(widening, source->out);
     struct mdf_lowered_op op = *source;
-    size_t i;
 
     if (put == NULL) {
         return lowering_out_of_memory(widening->lowering);
@@ -275,11 +273,11 @@ static bool widen_put(struct widening *widening, const struct mdf_lowered_op *so
     }
     *put = *source->of.put;
     put->is_in_place = false;
-    for (i = 0; varies && i < put->n_indices; i++) {
+    for (size_t i = 0; varies && i < put->n_indices; i++) {
         put->steps[i] *= (int64_t)widening->n_lanes;
     }
     op.of.put = put;
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         op.in[i] = varies ? widening_with_lanes(widening, source->in[i]) : widening_value(widening, source->in[i]);
     }
     op.in[2] = widening_value(widening, source->in[2]);
@@ -294,7 +292,6 @@ static bool widen_put(struct widening *widening, const struct mdf_lowered_op *so
 static bool choose_branches(struct widening *widening, const struct mdf_lowered_if *branches)
 {
     mdf_lowered_id around = widening->mask, condition = widening_value(widening, branches->condition);
-    size_t i;
 
     if (condition == MDF_LOWERED_NONE) {
         return false;
@@ -312,7 +309,7 @@ static bool choose_branches(struct widening *widening, const struct mdf_lowered_
         }
     }
     widening->mask = around;
-    for (i = 0; i < branches->n_merges; i++) {
+    for (size_t i = 0; i < branches->n_merges; i++) {
         const struct mdf_lowered_merge *merge = &branches->merges[i];
 
         if (!widening_needs(widening, merge->out)) {
@@ -366,7 +363,7 @@ static bool keep_branches(struct widening *widening, const struct mdf_lowered_op
     bool has_traps = widening_may_trap(widening, &from->then, widening->mask != MDF_LOWERED_NONE) ||
                      widening_may_trap(widening, &from->otherwise, widening->mask != MDF_LOWERED_NONE);
     struct mdf_lowered_op op = *source;
-    size_t n = from->n_merges, i;
+    size_t n = from->n_merges;
 
     if (branches == NULL || results == NULL) {
         return lowering_out_of_memory(lowering);
@@ -383,7 +380,7 @@ static bool keep_branches(struct widening *widening, const struct mdf_lowered_op
         !widen_side(widening, from, false, has_traps, &branches->otherwise, results + n + 1)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct mdf_lowered_merge *merge = &branches->merges[branches->n_merges];
 
         if (!widening_needs(widening, from->merges[i].out)) {
@@ -415,9 +412,7 @@ static bool keep_branches(struct widening *widening, const struct mdf_lowered_op
 
 bool widening_may_trap(const struct widening *widening, const struct mdf_lowered_region *region, bool is_masked)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
         bool varies = op->code == MDF_LOWERED_IF     ? widening_varies(widening, op->of.branches->condition)
@@ -427,7 +422,7 @@ bool widening_may_trap(const struct widening *widening, const struct mdf_lowered
         if (op->out != MDF_LOWERED_NONE && mdf_lanes_may_bail_out(widening->narrow, op) && (varies || is_masked)) {
             return true;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (widening_may_trap(widening, inner, is_masked || varies)) {
                 return true;
             }
@@ -468,9 +463,7 @@ static bool widen_op(struct widening *widening, const struct mdf_lowered_op *op)
 
 bool widening_region(struct widening *widening, const struct mdf_lowered_region *region)
 {
-    size_t i;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (!widen_op(widening, &region->ops[i])) {
             return lowering_fail(widening->lowering, MDF_REFUSED_NOT_SAID);
         }
@@ -483,9 +476,8 @@ bool widening_region(struct widening *widening, const struct mdf_lowered_region 
 static bool add_inputs(struct widening *widening)
 {
     const struct mdf_lowered *narrow = widening->narrow;
-    size_t i;
 
-    for (i = 0; i < narrow->n_inputs; i++) {
+    for (size_t i = 0; i < narrow->n_inputs; i++) {
         mdf_lowered_id id;
 
         if (!widening_needs(widening, narrow->inputs[i])) {
@@ -517,13 +509,12 @@ static bool add_outputs(struct widening *widening)
 {
     const struct mdf_lowered *narrow = widening->narrow;
     struct mdf_lowered *lowered = widening->lowering->lowered;
-    size_t i;
 
     lowered->outputs = mdf_arena_array(&lowered->arena, narrow->n_outputs + 1, sizeof *lowered->outputs);
     if (lowered->outputs == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < narrow->n_outputs; i++) {
+    for (size_t i = 0; i < narrow->n_outputs; i++) {
         mdf_lowered_id id;
 
         if (widening->request->outputs[i] == NULL) {
@@ -544,7 +535,7 @@ static bool add_outputs(struct widening *widening)
         }
         add_output(widening, widening->request->traps, widening->traps);
     }
-    for (i = 0; i < lowered->n_outputs; i++) {
+    for (size_t i = 0; i < lowered->n_outputs; i++) {
         uint8_t place = lowered->values[lowered->outputs[i].id].place;
 
         lowered->outputs[i].gives = (place == MDF_LOWERED_RESULT || place == MDF_LOWERED_PARAMETER) &&

@@ -9,7 +9,6 @@ static bool add_call(struct widening *widening, const struct mdf_lowered_op *sou
     struct mdf_arena *arena = &widening->lowering->lowered->arena;
     struct mdf_lowered_call *call = mdf_arena_allocate(arena, sizeof *call);
     struct mdf_lowered_op op = *source;
-    size_t i;
 
     if (call == NULL) {
         return lowering_out_of_memory(widening->lowering);
@@ -21,10 +20,10 @@ static bool add_call(struct widening *widening, const struct mdf_lowered_op *sou
     if (call->call.scratch == NULL || call->inputs == NULL || call->outputs == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         call->inputs[i] = inputs[i];
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         call->outputs[i] = outputs[i];
     }
     op.of.call = call;
@@ -33,9 +32,7 @@ static bool add_call(struct widening *widening, const struct mdf_lowered_op *sou
 
 static bool find_inputs(struct widening *widening, const struct mdf_lowered_call *call, mdf_lowered_id *inputs, bool *varies)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         inputs[i] = widening_value(widening, call->inputs[i]);
         if (inputs[i] == MDF_LOWERED_NONE && call->inputs[i] != MDF_LOWERED_NONE) {
             return false;
@@ -47,9 +44,7 @@ static bool find_inputs(struct widening *widening, const struct mdf_lowered_call
 
 static bool add_outputs(struct widening *widening, const struct mdf_lowered_call *call, mdf_lowered_id *outputs)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         outputs[i] = call->outputs[i] == MDF_LOWERED_NONE ? call->outputs[i]
                                                           : widening_add(widening, MDF_LOWERED_RESULT, call->outputs[i]);
         if (outputs[i] == MDF_LOWERED_NONE && call->outputs[i] != MDF_LOWERED_NONE) {
@@ -64,16 +59,15 @@ static bool call_lane(struct widening *widening, const struct mdf_lowered_op *so
 {
     const struct mdf_lowered_call *call = source->of.call;
     mdf_lowered_id *own_outputs = own + call->n_inputs;
-    size_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         own[i] = widening_varies(widening, call->inputs[i]) ? widening_take_lane(widening, inputs[i], call->inputs[i], lane)
                                                             : inputs[i];
         if (own[i] == MDF_LOWERED_NONE && inputs[i] != MDF_LOWERED_NONE) {
             return false;
         }
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         own_outputs[i] = outputs[i] == MDF_LOWERED_NONE ? MDF_LOWERED_NONE : widening_add_like(widening, call->outputs[i], false);
         if (own_outputs[i] == MDF_LOWERED_NONE && outputs[i] != MDF_LOWERED_NONE) {
             return false;
@@ -82,7 +76,7 @@ static bool call_lane(struct widening *widening, const struct mdf_lowered_op *so
     if (!add_call(widening, source, own, own_outputs)) {
         return false;
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (outputs[i] != MDF_LOWERED_NONE && !widening_put_lane(widening, own_outputs[i], outputs[i], lane)) {
             return false;
         }
@@ -98,7 +92,6 @@ bool widening_call(struct widening *widening, const struct mdf_lowered_op *sourc
     mdf_lowered_id *outputs = mdf_arena_array(scratch, call->n_outputs + 1, sizeof *outputs);
     mdf_lowered_id *own = mdf_arena_array(scratch, call->n_inputs + call->n_outputs + 1, sizeof *own);
     bool varies = false;
-    size_t lane;
 
     if (inputs == NULL || outputs == NULL || own == NULL) {
         return lowering_out_of_memory(widening->lowering);
@@ -115,7 +108,7 @@ bool widening_call(struct widening *widening, const struct mdf_lowered_op *sourc
     if (!varies) {
         return add_call(widening, source, inputs, outputs);
     }
-    for (lane = 0; lane < widening->n_lanes; lane++) {
+    for (size_t lane = 0; lane < widening->n_lanes; lane++) {
         if (!call_lane(widening, source, inputs, outputs, own, lane)) {
             return false;
         }

@@ -24,18 +24,14 @@ struct draws {
 /* The elements of a lane lie `n_lanes` apart. */
 static void copy_lane(char *target, size_t target_step, const char *source, size_t source_step, size_t n, size_t size)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         memcpy(target + i * target_step * size, source + i * source_step * size, size);
     }
 }
 
 static void take_inputs(struct mdf_call *call, const struct draws *draws, size_t lane)
 {
-    size_t i;
-
-    for (i = 0; i < draws->single.n_inputs; i++) {
+    for (size_t i = 0; i < draws->single.n_inputs; i++) {
         const struct mdf_value *wide = call->inputs[i];
         size_t size;
 
@@ -56,9 +52,7 @@ static bool has_form(const struct mdf_value *value, const struct mdf_value *form
 
 static bool give_results(struct mdf_call *call, const struct draws *draws, size_t lane)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         const struct mdf_value *made = draws->made[i];
         size_t size;
 
@@ -78,9 +72,8 @@ static bool give_results(struct mdf_call *call, const struct draws *draws, size_
 static bool make_results(struct mdf_call *call, const struct draws *draws)
 {
     int64_t shape[MDF_INLINE_RANK];
-    size_t i;
 
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         const struct mdf_value *form = &draws->forms[i];
         bool is_new = call->outputs[i] != NULL && call->outputs[i]->kind != MDF_KIND_TENSOR;
         void *elements;
@@ -104,13 +97,12 @@ static bool draw(struct mdf_call *call)
     const struct draws *draws = call->settings;
     const uint8_t *mask = draws->has_mask ? call->inputs[call->n_inputs - 1]->data : NULL;
     struct mdf_call single = draws->single;
-    size_t lane;
 
     if (!make_results(call, draws)) {
         return false;
     }
     single.scratch = call->scratch;
-    for (lane = 0; lane < draws->n_lanes; lane++) {
+    for (size_t lane = 0; lane < draws->n_lanes; lane++) {
         if (mask != NULL && mask[lane] == 0) {
             continue;
         }
@@ -152,12 +144,11 @@ static bool prepare_inputs(struct widening *widening, struct draws *draws, const
     const struct mdf_value **inputs = mdf_arena_array(arena, call->n_inputs + 1, sizeof *inputs);
     struct mdf_value **taken = mdf_arena_array(arena, call->n_inputs + 1, sizeof *taken);
     bool *varies = mdf_arena_array(arena, call->n_inputs + 1, sizeof *varies);
-    size_t i;
 
     if (inputs == NULL || taken == NULL || varies == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         const struct mdf_value *form;
 
         varies[i] = widening_varies(widening, call->inputs[i]);
@@ -185,12 +176,11 @@ static bool prepare_outputs(struct widening *widening, struct draws *draws, cons
     struct mdf_arena *arena = &widening->lowering->lowered->arena;
     struct mdf_value **made = mdf_arena_array(arena, call->n_outputs + 1, sizeof *made);
     struct mdf_value *forms = mdf_arena_array(arena, call->n_outputs + 1, sizeof *forms);
-    size_t i;
 
     if (made == NULL || forms == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         if (call->outputs[i] == MDF_LOWERED_NONE) {
             continue;
         }
@@ -240,14 +230,13 @@ static bool widen_numbers(struct widening *widening, const struct mdf_lowered_dr
                           struct mdf_lowered_call *call)
 {
     struct mdf_lowered_draw *draw = mdf_arena_allocate(&widening->lowering->lowered->arena, sizeof *draw);
-    size_t i;
 
     if (draw == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
     *draw = *narrow;
     draw->seed = widening_value(widening, narrow->seed);
-    for (i = 0; i < MDF_DRAWING_SETTINGS; i++) {
+    for (size_t i = 0; i < MDF_DRAWING_SETTINGS; i++) {
         draw->settings[i] = widening_value(widening, narrow->settings[i]);
     }
     draw->mask = mask;

@@ -14,10 +14,10 @@ enum { MOST_LOOKED = 256, DEEPEST = 4 };
 static bool find_maker(const struct widening *widening, mdf_lowered_id id, struct mdf_lowered_op *maker)
 {
     const struct region *region;
-    size_t n_looked = 0, i;
+    size_t n_looked = 0;
 
     for (region = widening->lowering->region; region != NULL; region = region->outer) {
-        for (i = region->n_ops; i > 0 && n_looked < MOST_LOOKED; i--, n_looked++) {
+        for (size_t i = region->n_ops; i > 0 && n_looked < MOST_LOOKED; i--, n_looked++) {
             if (region->ops[i - 1].out == id) {
                 *maker = region->ops[i - 1];
                 return true;
@@ -46,12 +46,10 @@ static mdf_lowered_id narrow(struct widening *widening, mdf_lowered_id id, unsig
 /* Computes the same of narrow operands; NONE: one is not. The first one of a choice is its condition. */
 static mdf_lowered_id compute_narrow(struct widening *widening, struct mdf_lowered_op op, mdf_dtype result, unsigned depth)
 {
-    size_t i;
-
     if (!has_loop((enum mdf_lowered_code)op.code)) {
         return MDF_LOWERED_NONE;
     }
-    for (i = op.code == MDF_LOWERED_SELECT; i < op.n_in; i++) {
+    for (size_t i = op.code == MDF_LOWERED_SELECT; i < op.n_in; i++) {
         op.in[i] = narrow(widening, op.in[i], depth + 1);
         if (op.in[i] == MDF_LOWERED_NONE) {
             return op.in[i];

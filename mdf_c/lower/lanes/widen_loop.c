@@ -63,9 +63,7 @@ static bool is_truth(const struct widened *in, const struct mdf_lowered_state *n
 
 static bool add_states(struct widened *in)
 {
-    size_t i;
-
-    for (i = 0; i < in->narrow->n_states; i++) {
+    for (size_t i = 0; i < in->narrow->n_states; i++) {
         const struct mdf_lowered_state *state = &in->narrow->states[i];
         mdf_lowered_id initial;
 
@@ -88,14 +86,12 @@ static bool add_states(struct widened *in)
 
 static bool add_rows(struct widened *in)
 {
-    size_t i;
-
     in->loop->n_rows = in->narrow->n_rows;
     in->loop->rows = mdf_arena_array(&in->widening->lowering->lowered->arena, in->narrow->n_rows, sizeof *in->loop->rows);
     if (in->loop->rows == NULL) {
         return lowering_out_of_memory(in->widening->lowering);
     }
-    for (i = 0; i < in->narrow->n_rows; i++) {
+    for (size_t i = 0; i < in->narrow->n_rows; i++) {
         struct mdf_lowered_rows *rows = &in->loop->rows[i];
 
         *rows = in->narrow->rows[i];
@@ -171,9 +167,8 @@ static bool begin_bounds(struct widened *in)
 static bool is_own(const struct widened *in, mdf_lowered_id id)
 {
     const struct lowering *lowering = in->widening->lowering;
-    size_t i;
 
-    for (i = 0; i < in->loop->n_states; i++) {
+    for (size_t i = 0; i < in->loop->n_states; i++) {
         if (in->loop->states[i].next == id) {
             return false;
         }
@@ -210,9 +205,9 @@ static bool end_run(struct widened *in)
     struct widening *widening = in->widening;
     const struct mdf_lowered_loop *narrow = in->narrow;
     mdf_lowered_id next_active;
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < narrow->n_states; i++) {
+    for (size_t i = 0; i < narrow->n_states; i++) {
         if (widening_needs(widening, narrow->states[i].parameter) && !set_next(in, n++, next_of(in, &narrow->states[i]))) {
             return false;
         }
@@ -239,14 +234,13 @@ static bool add_stacks(struct widened *in)
 {
     struct widening *widening = in->widening;
     const struct mdf_lowered_loop *narrow = in->narrow;
-    size_t i;
 
     in->loop->n_stacks = narrow->n_stacks;
     in->loop->stacks = mdf_arena_array(&widening->lowering->lowered->arena, narrow->n_stacks, sizeof *in->loop->stacks);
     if (in->loop->stacks == NULL) {
         return lowering_out_of_memory(widening->lowering);
     }
-    for (i = 0; i < narrow->n_stacks; i++) {
+    for (size_t i = 0; i < narrow->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &narrow->stacks[i];
         bool varies = widening_varies(widening, stack->stack);
 
@@ -270,9 +264,7 @@ static bool add_stacks(struct widened *in)
 /* The arrays that stacks are, behind the loop. */
 static bool name_stacks(struct widened *in)
 {
-    size_t i;
-
-    for (i = 0; i < in->narrow->n_stacks; i++) {
+    for (size_t i = 0; i < in->narrow->n_stacks; i++) {
         in->loop->stacks[i].stack = widening_add(in->widening, MDF_LOWERED_RESULT, in->narrow->stacks[i].stack);
         if (in->loop->stacks[i].stack == MDF_LOWERED_NONE) {
             return false;
@@ -342,12 +334,11 @@ static bool add_parameters(struct widened *in)
 static void see_from_inside(struct widened *in)
 {
     struct lowering *lowering = in->widening->lowering;
-    size_t i;
 
-    for (i = 0; i < in->loop->n_states; i++) {
+    for (size_t i = 0; i < in->loop->n_states; i++) {
         lowering->facts[in->loop->states[i].parameter].depth = in->region.depth;
     }
-    for (i = 0; i < in->loop->n_rows; i++) {
+    for (size_t i = 0; i < in->loop->n_rows; i++) {
         lowering->facts[in->loop->rows[i].parameter].depth = in->region.depth;
     }
 }
@@ -356,9 +347,9 @@ static void see_from_inside(struct widened *in)
 static bool see_truths(struct widened *in)
 {
     struct widening *widening = in->widening;
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < in->narrow->n_states; i++) {
+    for (size_t i = 0; i < in->narrow->n_states; i++) {
         const struct mdf_lowered_state *state = &in->narrow->states[i];
 
         if (!widening_needs(widening, state->parameter)) {
@@ -378,9 +369,7 @@ static bool see_truths(struct widened *in)
 /* Behind the loop, parameters are what its last run left. */
 static bool see_from_outside(struct widened *in)
 {
-    size_t i;
-
-    for (i = 0; i < in->loop->n_states; i++) {
+    for (size_t i = 0; i < in->loop->n_states; i++) {
         in->widening->lowering->facts[in->loop->states[i].parameter].depth = in->widening->lowering->region->depth;
     }
     return see_truths(in);

@@ -186,21 +186,20 @@ bool widening_move(struct widening *widening, const struct mdf_nest_view *from, 
     unsigned dtype = widening->lowering->lowered->values[from->id].form.dtype;
     struct mdf_nest_step load = {.kind = MDF_NEST_LOAD, .dtype = (uint8_t)dtype, .view = *from}, store = load;
     const struct mdf_lowered_op op = {.code = MDF_LOWERED_NEST, .out = MDF_LOWERED_NONE, .of.nest = nest};
-    size_t axis;
 
     if (nest == NULL) {
         return false;
     }
     store.kind = MDF_NEST_STORE;
     store.view = *to;
-    for (axis = nest->n_axes = 0; axis < n_axes; axis++) { /* one of one index is none */
+    for (size_t axis = nest->n_axes = 0; axis < n_axes; axis++) { /* one of one index is none */
         if (extents[axis] > 1) {
             load.view.strides[nest->n_axes] = from->strides[axis];
             store.view.strides[nest->n_axes] = to->strides[axis];
             nest->extents[nest->n_axes++] = extents[axis];
         }
     }
-    for (axis = nest->n_axes; axis < MDF_NEST_MOST_AXES; axis++) {
+    for (size_t axis = nest->n_axes; axis < MDF_NEST_MOST_AXES; axis++) {
         load.view.strides[axis] = store.view.strides[axis] = 0;
     }
     load.level = store.level = (uint8_t)nest->n_axes;
@@ -244,9 +243,7 @@ bool widening_put_lane(struct widening *widening, mdf_lowered_id single, mdf_low
 
 static bool varies(const struct widening *widening, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if ((nest->steps[i].kind == MDF_NEST_LOAD || nest->steps[i].kind == MDF_NEST_STORE) &&
             widening_varies(widening, nest->steps[i].view.id)) {
             return true;
@@ -259,9 +256,8 @@ static bool varies(const struct widening *widening, const struct mdf_lowered_nes
 static void widen_view(const struct widening *widening, struct mdf_nest_view *view, bool has_lanes)
 {
     int64_t n = has_lanes ? (int64_t)widening->n_lanes : 1;
-    size_t axis;
 
-    for (axis = MDF_NEST_MOST_AXES - 1; axis > 0; axis--) {
+    for (size_t axis = MDF_NEST_MOST_AXES - 1; axis > 0; axis--) {
         view->strides[axis] = view->strides[axis - 1] * n;
     }
     view->strides[0] = has_lanes;
@@ -289,7 +285,6 @@ bool widening_nest(struct widening *widening, const struct mdf_lowered_op *sourc
     struct mdf_lowered_nest *nest = mdf_arena_allocate(arena, sizeof *nest);
     bool is_wide = varies(widening, narrow);
     struct mdf_lowered_op op = *source;
-    size_t i;
 
     if (nest == NULL) {
         return lowering_out_of_memory(widening->lowering);
@@ -309,7 +304,7 @@ bool widening_nest(struct widening *widening, const struct mdf_lowered_op *sourc
         nest->extents[0] = widening->n_lanes;
         nest->n_axes++;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_step *step = &nest->steps[i];
         bool has_view = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 

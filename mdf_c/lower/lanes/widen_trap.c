@@ -90,10 +90,9 @@ static bool mark_overflow(void *target, const void *const operands[], const size
     const int64_t *a = operands[0], *b = operands[1];
     uint8_t *overflows = target;
     int64_t product;
-    size_t i;
 
     (void)settings;
-    for (i = 0; i < n; i++, a += steps[0], b += steps[1]) {
+    for (size_t i = 0; i < n; i++, a += steps[0], b += steps[1]) {
         overflows[i] = __builtin_mul_overflow(*a, *b, &product);
     }
     return true;

@@ -12,13 +12,11 @@
  * the first one; MDF_INLINE_RANK: they do not. */
 static size_t find_axis(const struct growth *growth, const struct mdf_value *state, const struct mdf_value *item, size_t axis)
 {
-    size_t d;
-
     if (item->kind != MDF_KIND_TENSOR || item->length == 0 || item->dtype != state->dtype || item->strength != state->strength ||
         item->rank != state->rank || axis >= state->rank || (growth->is_turned && axis != growth->axis)) {
         return MDF_INLINE_RANK;
     }
-    for (d = 0; d < state->rank; d++) {
+    for (size_t d = 0; d < state->rank; d++) {
         int64_t size = mdf_value_shape(state)[d];
 
         if (d != axis && (size != mdf_value_shape(item)[d] || (d < axis && size != 1 && !growth->is_turned))) {
@@ -134,9 +132,8 @@ static bool append_call(struct lowering *lowering, struct scope *scope, const st
 bool lowering_append(struct lowering *lowering, struct scope *scope, const struct mdf_code_call *source, bool *taken)
 {
     mdf_lowered_id first = MDF_LOWERED_NONE;
-    size_t i;
 
-    for (i = 0; lowering->n_growing > 0 && i < source->n_inputs; i++) {
+    for (size_t i = 0; lowering->n_growing > 0 && i < source->n_inputs; i++) {
         mdf_lowered_id id =
             source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_any_value_of(lowering, scope, source->inputs[i]);
 
@@ -230,9 +227,8 @@ static bool append_items(struct loop *loop, size_t i, mdf_lowered_id item)
 static bool show_stack(struct loop *loop, const struct seen_state *seen)
 {
     struct mdf_lowered_stack *stack = &loop->result->stacks[loop->result->n_stacks - 1];
-    size_t i;
 
-    for (i = 0; seen != NULL && seen->before != MDF_LOWERED_NONE && i < 2; i++) {
+    for (size_t i = 0; seen != NULL && seen->before != MDF_LOWERED_NONE && i < 2; i++) {
         seen->calls[i]->stack = stack;
         stack->is_put = true;
     }

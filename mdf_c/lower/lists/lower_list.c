@@ -12,13 +12,12 @@
 static const struct mdf_value *keep_example(struct lowering *lowering, const mdf_lowered_id *items, size_t n, mdf_dtype dtype)
 {
     struct mdf_value *kept = lowering_keep_value(lowering), *values;
-    size_t i;
 
     if (kept == NULL) {
         return NULL;
     }
     values = mdf_value_make_list(lowering->memory, kept, n);
-    for (i = 0; i < n && values != NULL; i++) {
+    for (size_t i = 0; i < n && values != NULL; i++) {
         if (!mdf_value_copy_apart(lowering->memory, &values[i], lowering_example(lowering, items[i]))) {
             values = NULL;
         }
@@ -76,12 +75,11 @@ static bool build(struct lowering *lowering, struct scope *scope, const struct m
 {
     mdf_lowered_id *items = mdf_arena_array(&lowering->scratch, source->n_inputs, sizeof *items), id;
     bool is_constant = true;
-    size_t i;
 
     if (items == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < source->n_inputs; i++) {
+    for (size_t i = 0; i < source->n_inputs; i++) {
         items[i] = lowering_value_of(lowering, scope, source->inputs[i]);
         if (items[i] == MDF_LOWERED_NONE) {
             return false;
@@ -118,9 +116,9 @@ static bool is_index_of_numbers(const struct lowering *lowering, const struct md
     const struct mdf_subscript *subscript = source->settings;
     const struct mdf_value *value = lowering_example(lowering, index),
                            *first = lowering_example(lowering, lowering->facts[list].items[0]);
-    size_t n = lowering->facts[list].n_items, i;
+    size_t n = lowering->facts[list].n_items;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_value *item = lowering_example(lowering, lowering->facts[list].items[i]);
 
         if (item->kind != MDF_KIND_TENSOR || item->rank != 0 || item->dtype != first->dtype ||
@@ -217,14 +215,14 @@ bool lowering_list_call(struct lowering *lowering, struct scope *scope, const st
 /* The items as arrays, lists of numbers among them too. NULL: they are something else, or memory ran out. */
 static mdf_lowered_id *find_arrays(struct lowering *lowering, mdf_lowered_id list)
 {
-    size_t n = lowering->facts[list].n_items, i;
+    size_t n = lowering->facts[list].n_items;
     mdf_lowered_id *arrays = mdf_arena_array(&lowering->scratch, n, sizeof *arrays);
 
     if (arrays == NULL) {
         lowering_out_of_memory(lowering);
         return NULL;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_lowered_id item = lowering->facts[list].items[i];
         const struct mdf_value *value;
 
@@ -243,7 +241,7 @@ bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct
     struct mdf_code_call *spread;
     mdf_operand *inputs;
     mdf_lowered_id list, *items;
-    size_t n, i;
+    size_t n;
 
     if (source->operator->of_items == NULL || source->inputs[0] == MDF_NO_OPERAND) {
         return true;
@@ -267,7 +265,7 @@ bool lowering_spread_list(struct lowering *lowering, struct scope *scope, struct
     if (spread == NULL || inputs == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < spread->n_inputs; i++) {
+    for (size_t i = 0; i < spread->n_inputs; i++) {
         size_t from = i < n ? 0 : i - n + 1;
 
         inputs[i] = from < source->n_inputs ? source->inputs[from] : MDF_NO_OPERAND;
@@ -315,14 +313,14 @@ mdf_lowered_id lowering_list_as_array(struct lowering *lowering, mdf_lowered_id 
     enum { MOST_AT_ONCE = 5 };
     const struct fact *fact = &lowering->facts[list];
     const mdf_lowered_id *items = fact->items;
-    size_t n_items = fact->n_items, n = 0, i;
+    size_t n_items = fact->n_items, n = 0;
     mdf_lowered_id rows[MOST_AT_ONCE];
 
     if (array->kind != MDF_KIND_TENSOR || array->rank == 0) {
         lowering_fail(lowering, MDF_REFUSED_LIST_TO_ARRAY);
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; i < n_items; i++) {
+    for (size_t i = 0; i < n_items; i++) {
         if (n == MOST_AT_ONCE) {
             rows[0] = lowering_join(lowering, rows, n);
             n = 1;

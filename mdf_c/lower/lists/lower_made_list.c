@@ -240,10 +240,10 @@ static mdf_lowered_id turn_round(const struct list_call *call)
 /* The first items of all inputs, the second ones, as long as all have one. */
 static mdf_lowered_id put_together(const struct list_call *call)
 {
-    size_t n_lists = call->source->n_inputs, n = call->n, n_own, i, k;
+    size_t n_lists = call->source->n_inputs, n = call->n, n_own;
     mdf_lowered_id *lists = mdf_arena_array(&call->lowering->scratch, n_lists, sizeof *lists), *tuples, *tuple;
 
-    for (k = 0; lists != NULL && k < n_lists; k++) {
+    for (size_t k = 0; lists != NULL && k < n_lists; k++) {
         lists[k] = call->source->inputs[k] == MDF_NO_OPERAND
                        ? MDF_LOWERED_NONE
                        : lowering_any_value_of(call->lowering, call->scope, call->source->inputs[k]);
@@ -253,9 +253,9 @@ static mdf_lowered_id put_together(const struct list_call *call)
         n = n_own < n ? n_own : n;
     }
     tuples = lists == NULL ? NULL : mdf_arena_array(&call->lowering->scratch, n + 1, sizeof *tuples);
-    for (i = 0; tuples != NULL && i < n; i++) {
+    for (size_t i = 0; tuples != NULL && i < n; i++) {
         tuple = mdf_arena_array(&call->lowering->scratch, n_lists, sizeof *tuple);
-        for (k = 0; tuple != NULL && k < n_lists; k++) {
+        for (size_t k = 0; tuple != NULL && k < n_lists; k++) {
             tuple[k] = item_of(call->lowering, lists[k], i);
             if (tuple[k] == MDF_LOWERED_NONE) {
                 return MDF_LOWERED_NONE;
@@ -337,9 +337,7 @@ static mdf_lowered_id find_among(const struct list_call *call, bool is_opposite)
 /* Whether there are few, or whole numbers of one type, which are in one order however they are compared. */
 static bool may_be_sorted(const struct list_call *call)
 {
-    size_t i;
-
-    for (i = 0; call->n > MDF_SORTED_BY_NEIGHBOURS && i < call->n; i++) {
+    for (size_t i = 0; call->n > MDF_SORTED_BY_NEIGHBOURS && i < call->n; i++) {
         const struct mdf_value *value = lowering_example(call->lowering, call->items[i]),
                                *first = lowering_example(call->lowering, call->items[0]);
 

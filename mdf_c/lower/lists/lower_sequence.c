@@ -138,9 +138,7 @@ static bool is_item(const struct lowering *lowering, mdf_lowered_id item)
 
 mdf_lowered_id lowering_add_items(struct lowering *lowering, const mdf_lowered_id *items, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (items[i] == MDF_LOWERED_NONE || !is_item(lowering, items[i]) ||
             lowering_example(lowering, items[i])->dtype != lowering_example(lowering, items[0])->dtype) {
             lowering_fail(lowering, MDF_REFUSED_CHANGING_LIST);
@@ -154,7 +152,6 @@ const mdf_lowered_id *lowering_sequence_items(struct lowering *lowering, mdf_low
 {
     const struct mdf_value *list = lowering_example(lowering, sequence);
     mdf_lowered_id *items;
-    size_t i;
 
     if (list->kind != MDF_KIND_LIST || list->dtype == MDF_DTYPE_NONE || list->dtype == MDF_DTYPE_STRING || list->length == 0) {
         return NULL;
@@ -167,7 +164,7 @@ const mdf_lowered_id *lowering_sequence_items(struct lowering *lowering, mdf_low
     if (items == NULL) {
         lowering_out_of_memory(lowering);
     }
-    for (i = 0; items != NULL && i < *n; i++) {
+    for (size_t i = 0; items != NULL && i < *n; i++) {
         items[i] = lowering_keep_constant(lowering, &mdf_value_items(list)[i]);
         items = items[i] == MDF_LOWERED_NONE ? NULL : items;
     }
@@ -268,9 +265,9 @@ static mdf_lowered_id take_rows(const struct sequence_call *call, int64_t first,
 static mdf_lowered_id join_rows(const struct sequence_call *call, const mdf_lowered_id *parts, size_t n)
 {
     mdf_lowered_id there[3];
-    size_t n_there = 0, i;
+    size_t n_there = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (parts[i] != MDF_LOWERED_NONE) {
             there[n_there++] = parts[i];
         }
@@ -318,11 +315,11 @@ static mdf_lowered_id *make_items(const struct sequence_call *call, size_t n)
 /* SequenceConstruct. */
 static mdf_lowered_id construct(struct sequence_call *call)
 {
-    size_t n = call->source->n_inputs, n_fitting = 0, i;
+    size_t n = call->source->n_inputs, n_fitting = 0;
     mdf_lowered_id *items = make_items(call, n);
     bool is_given;
 
-    for (i = 0; items != NULL && i < n; i++) {
+    for (size_t i = 0; items != NULL && i < n; i++) {
         items[i] = sequence_input(call, i, &is_given);
         if (items[i] == MDF_LOWERED_NONE) {
             lowering_fail(call->lowering, MDF_REFUSED_LEFT_OUT);
@@ -494,7 +491,7 @@ static mdf_lowered_id split_items(const struct sequence_call *call, mdf_lowered_
     mdf_lowered_id id = sequence_input(call, 1, &is_given), *items, moved;
     const struct mdf_value *given = id == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, id);
     int64_t size = mdf_value_shape(lowering_example(lowering, whole))[axis], first = 0, length;
-    size_t n, i;
+    size_t n;
 
     if (given == NULL || !lowering_is_constant(lowering, id) || given->kind != MDF_KIND_TENSOR ||
         given->dtype != MDF_DTYPE_INT64 || given->length == 0 || *(const int64_t *)given->data <= 0) {
@@ -504,7 +501,7 @@ static mdf_lowered_id split_items(const struct sequence_call *call, mdf_lowered_
     n = given->rank > 0 ? given->length : (size_t)(size / length + (size % length != 0));
     items = n > MOST_ROWS ? NULL : make_items(call, n);
     moved = items == NULL ? MDF_LOWERED_NONE : lowering_move_axis(lowering, whole, axis, 0);
-    for (i = 0; i < n && moved != MDF_LOWERED_NONE; i++, first += length) {
+    for (size_t i = 0; i < n && moved != MDF_LOWERED_NONE; i++, first += length) {
         length = given->rank > 0 ? ((const int64_t *)given->data)[i] : length;
         length = given->rank == 0 && length > size - first ? size - first : length;
         items[i] = length > 0 && length <= size - first ? lowering_items(lowering, moved, (size_t)first, (size_t)(first + length))
@@ -537,7 +534,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
     mdf_lowered_id whole = sequence_input(call, 0, &is_given), rows;
     const struct mdf_value *value = whole == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, whole);
     int64_t shape[MDF_INLINE_RANK + 2], size, part;
-    size_t axis, d, rank = 0;
+    size_t axis, rank = 0;
 
     if (whole == MDF_LOWERED_NONE || !may_be_split(lowering, whole) ||
         (axis = lowering_axis(call->source, value->rank, 0)) >= value->rank) {
@@ -550,7 +547,7 @@ static mdf_lowered_id split(const struct sequence_call *call)
         return split_items(call, whole, axis);
     }
     keeps_axis = are_lengths || part != 1 || keeps == NULL || *keeps != 0; /* as its kernel does */
-    for (d = 0; d < value->rank; d++) {
+    for (size_t d = 0; d < value->rank; d++) {
         shape[rank++] = d == axis ? size / part : mdf_value_shape(value)[d];
         if (d == axis && keeps_axis) {
             shape[rank++] = part;
@@ -591,9 +588,9 @@ static mdf_lowered_id join_along(const struct sequence_call *call, const mdf_low
 {
     enum { MOST_AT_ONCE = 5 };
     mdf_lowered_id parts[MOST_AT_ONCE];
-    size_t n_parts = 0, i;
+    size_t n_parts = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (n_parts == MOST_AT_ONCE) {
             parts[0] = lowering_join(call->lowering, parts, n_parts);
             n_parts = 1;
@@ -612,12 +609,11 @@ static mdf_lowered_id join_along(const struct sequence_call *call, const mdf_low
 static bool may_be_joined(const struct sequence_call *call, size_t axis)
 {
     const struct mdf_value *first = lowering_example(call->lowering, call->items[0]);
-    size_t i, d;
 
-    for (i = 0; i < call->n_items; i++) {
+    for (size_t i = 0; i < call->n_items; i++) {
         const struct mdf_value *value = lowering_example(call->lowering, call->items[i]);
 
-        for (d = 0; value->rank == first->rank && d < first->rank; d++) {
+        for (size_t d = 0; value->rank == first->rank && d < first->rank; d++) {
             if (d != axis && mdf_value_shape(value)[d] != mdf_value_shape(first)[d]) {
                 return false;
             }
@@ -706,9 +702,8 @@ static mdf_lowered_id find_sequence(struct lowering *lowering, struct scope *sco
     bool takes_sequence =
         form >= MDF_FORM_SEQUENCE_INSERT && form <= MDF_FORM_SEQUENCE_JOIN && form != MDF_FORM_SEQUENCE_SPLIT;
     mdf_lowered_id found = MDF_LOWERED_NONE;
-    size_t i;
 
-    for (i = 0; i < source->n_inputs; i++) {
+    for (size_t i = 0; i < source->n_inputs; i++) {
         mdf_lowered_id id =
             source->inputs[i] == MDF_NO_OPERAND ? MDF_LOWERED_NONE : lowering_any_value_of(lowering, scope, source->inputs[i]);
 

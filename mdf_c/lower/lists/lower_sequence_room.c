@@ -387,12 +387,12 @@ mdf_lowered_id sequence_in_room(struct sequence_call *call, mdf_lowered_id seque
 /* How many items calls of a body may put into sequences, each once in a run. */
 static size_t count_inserts(const struct mdf_code *code)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < code->n_calls; i++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
         n += code->calls[i].operator->form == MDF_FORM_SEQUENCE_INSERT;
     }
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         n += count_inserts(code->bodies[i]);
     }
     return n;

@@ -61,9 +61,7 @@ static mdf_lowered_id add_item(struct absorption *absorption, mdf_lowered_id of,
 static const struct mdf_lowered_rows *find_rows(const struct mdf_lowered_rows *rows, size_t n, mdf_lowered_id source,
                                                 bool is_reversed)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (rows[i].source == source && rows[i].is_reversed == is_reversed) {
             return &rows[i];
         }
@@ -140,13 +138,12 @@ static bool absorb_element(struct absorption *absorption, size_t at, bool is_rev
 {
     struct mdf_lowered_op op = absorption->region->ops[at];
     const struct mdf_lowered_value *values = absorption->lowering->lowered->values;
-    size_t i;
 
     if (op.code > MDF_LOWERED_COPY || item_length(absorption, op.out) == 0 ||
         calls_for_few(absorption, op.code, item_length(absorption, op.out))) {
         return false;
     }
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         values = absorption->lowering->lowered->values;
         if (values[op.in[i]].is_scalar && !absorption->follows[op.in[i]]) {
             continue;
@@ -237,9 +234,9 @@ static bool absorb_nest(struct absorption *absorption, size_t at, bool is_revers
     const struct mdf_lowered_nest *nest = op.of.nest;
     struct mdf_arena *arena = &absorption->lowering->lowered->arena;
     struct mdf_lowered_nest *inner = mdf_arena_allocate(arena, sizeof *inner);
-    size_t axis = SIZE_MAX, i;
+    size_t axis = SIZE_MAX;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         axis = nest->steps[i].kind == MDF_NEST_STORE ? find_axis(absorption, nest, &nest->steps[i].view) : axis;
     }
     if (axis == SIZE_MAX || nest->is_open || inner == NULL) {
@@ -252,7 +249,7 @@ static bool absorb_nest(struct absorption *absorption, size_t at, bool is_revers
     }
     memmove(inner->extents + axis, inner->extents + axis + 1, (nest->n_axes - axis - 1) * sizeof *inner->extents);
     inner->n_axes--;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (!absorb_step(absorption, nest, &inner->steps[i], axis, is_reversed)) {
             return false;
         }
@@ -312,7 +309,6 @@ bool absorption_commit(struct absorption *absorption)
     struct lowering *lowering = absorption->lowering;
     struct mdf_arena *arena = &lowering->lowered->arena;
     struct mdf_lowered_loop *loop = loop_of(absorption);
-    size_t i;
 
     loop->rows = lowering_join_arrays(arena, loop->rows, loop->n_rows, absorption->rows, absorption->n_rows, sizeof *loop->rows);
     loop->stacks =
@@ -322,7 +318,7 @@ bool absorption_commit(struct absorption *absorption)
     if (loop->rows == NULL || loop->stacks == NULL || loop->body.ops == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < absorption->n_stacks; i++) { /* the loop has their memory */
+    for (size_t i = 0; i < absorption->n_stacks; i++) { /* the loop has their memory */
         lowering->facts[absorption->stacks[i].stack].is_nested = lowering->facts[absorption->stacks[i].stack].is_copied = false;
     }
     loop->n_rows += absorption->n_rows;

@@ -64,9 +64,8 @@ static bool is_covered_op(const struct ahead *ahead, const struct mdf_lowered_op
     const struct mdf_lowered_value *values = ahead->lowering->lowered->values;
     bool is_covered =
         op->code == MDF_LOWERED_COPY || (is_covered_code(op->code) && (loop_of(op) != NULL || op->code == MDF_LOWERED_CAST));
-    size_t i;
 
-    for (i = 0; is_covered && i < op->n_in; i++) {
+    for (size_t i = 0; is_covered && i < op->n_in; i++) {
         is_covered = values[op->in[i]].is_scalar && is_there(ahead, op->in[i]);
     }
     return is_covered && values[op->out].is_scalar && has_vectors(ahead->lowering, values[op->out].form.dtype);
@@ -76,9 +75,8 @@ static bool is_covered_op(const struct ahead *ahead, const struct mdf_lowered_op
 static bool is_covered_nest(const struct ahead *ahead, const struct mdf_lowered_nest *nest)
 {
     bool is_covered = nest->n_axes == 0 && !nest->is_open;
-    size_t i;
 
-    for (i = 0; is_covered && i < nest->n_steps; i++) {
+    for (size_t i = 0; is_covered && i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         is_covered = step->kind == MDF_NEST_LOAD ? is_there(ahead, step->view.id)
@@ -105,12 +103,11 @@ static bool is_late(const struct ahead *ahead, const struct mdf_lowered_op *op)
 static void find_ahead(struct ahead *ahead)
 {
     const struct mdf_lowered_loop *loop = ahead->loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         ahead->is_inside[loop->states[i].parameter] = true;
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         ahead->is_inside[loop->rows[i].parameter] = ahead->is_ahead[loop->rows[i].parameter] = true;
     }
     if (loop->number != MDF_LOWERED_NONE) {
@@ -119,7 +116,7 @@ static void find_ahead(struct ahead *ahead)
     if (loop->is_going_on != MDF_LOWERED_NONE) {
         ahead->is_inside[loop->is_going_on] = true;
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
         bool is_first = is_covered(ahead, op), is_slow = is_first && is_late(ahead, op);
 
@@ -170,12 +167,11 @@ static uint8_t load_row(struct ahead *ahead, const struct mdf_lowered_rows *rows
 static uint8_t load(struct ahead *ahead, const struct mdf_nest_view *view)
 {
     const struct mdf_lowered_loop *loop = ahead->loop;
-    size_t i;
 
     if (ahead->registers[view->id] != NO_REGISTER_YET) {
         return ahead->registers[view->id];
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (loop->rows[i].parameter == view->id) {
             return load_row(ahead, &loop->rows[i], *view);
         }
@@ -194,9 +190,8 @@ static uint8_t load_number(struct ahead *ahead, mdf_lowered_id id)
 static unsigned axes_of(const struct ahead *ahead, const uint8_t *in, size_t n)
 {
     unsigned axes = 0;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         axes |= ahead->draft->steps[in[i]].axes;
     }
     return axes;
@@ -214,9 +209,8 @@ static uint8_t apply(struct ahead *ahead, const struct mdf_lowered_op *op, mdf_d
 static void add_op(struct ahead *ahead, const struct mdf_lowered_op *op)
 {
     uint8_t in[MDF_MAX_OPERANDS] = {0};
-    size_t i;
 
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         in[i] = load_number(ahead, op->in[i]);
     }
     ahead->registers[op->out] = op->code == MDF_LOWERED_COPY || ahead->draft->has_failed
@@ -227,9 +221,8 @@ static void add_op(struct ahead *ahead, const struct mdf_lowered_op *op)
 static void add_nest(struct ahead *ahead, const struct mdf_lowered_nest *nest)
 {
     uint8_t registers[MDF_NEST_MOST_STEPS];
-    size_t i;
 
-    for (i = 0; i < nest->n_steps && !ahead->draft->has_failed; i++) {
+    for (size_t i = 0; i < nest->n_steps && !ahead->draft->has_failed; i++) {
         struct draft_step step = {.step = nest->steps[i]};
 
         mdf_nest_renumber(&step.step, registers);
@@ -256,9 +249,8 @@ static void need(void *context, mdf_lowered_id id, bool is_aliased)
 static void find_needed(struct ahead *ahead)
 {
     const struct mdf_lowered_region *body = &ahead->loop->body;
-    size_t i;
 
-    for (i = body->n_ops; i-- > 0;) {
+    for (size_t i = body->n_ops; i-- > 0;) {
         if (is_covered(ahead, &body->ops[i]) && has_marked_result(&body->ops[i], ahead->is_needed)) {
             mdf_lowered_visit_reads(&body->ops[i], need, ahead);
         }
@@ -270,7 +262,7 @@ static void find_needed(struct ahead *ahead)
 static bool begin_nest(struct ahead *ahead, bool is_all)
 {
     const struct mdf_lowered_region *body = &ahead->loop->body;
-    size_t n_values = ahead->lowering->lowered->n_values, i;
+    size_t n_values = ahead->lowering->lowered->n_values;
 
     if (!is_all) {
         find_needed(ahead);
@@ -282,7 +274,7 @@ static bool begin_nest(struct ahead *ahead, bool is_all)
     }
     memset(ahead->registers, NO_REGISTER_YET, n_values);
     ahead->axis = draft_axis(ahead->draft, (int64_t)ahead->loop->n_runs);
-    for (i = 0; i < body->n_ops && !ahead->draft->has_failed; i++) {
+    for (size_t i = 0; i < body->n_ops && !ahead->draft->has_failed; i++) {
         const struct mdf_lowered_op *op = &body->ops[i];
 
         if (!is_covered(ahead, op) || (!is_all && !has_marked_result(op, ahead->is_needed))) {
@@ -364,19 +356,19 @@ static bool is_stored(const struct ahead *ahead, const struct mdf_lowered_stack 
 static bool is_summed(const struct ahead *ahead)
 {
     const struct mdf_lowered_loop *loop = ahead->loop;
-    size_t n_sums = 0, i;
+    size_t n_sums = 0;
 
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (sum_of(ahead, &loop->states[i]) == NULL) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (!is_stored(ahead, &loop->stacks[i])) {
             return false;
         }
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         n_sums += !is_covered(ahead, &loop->body.ops[i]);
     }
     return loop->n_states > 0 && n_sums == loop->n_states;
@@ -407,24 +399,23 @@ static bool replace_loop(struct ahead *ahead, struct mdf_lowered_region *region,
 {
     struct lowering *lowering = ahead->lowering;
     struct mdf_lowered_loop *loop = ahead->loop;
-    size_t i;
 
     if (!begin_nest(ahead, true)) {
         return !lowering_has_failed(lowering);
     }
-    for (i = 0; i < loop->n_stacks && !ahead->draft->has_failed; i++) {
+    for (size_t i = 0; i < loop->n_stacks && !ahead->draft->has_failed; i++) {
         store(ahead, loop->stacks[i].item, loop->stacks[i].stack);
     }
-    for (i = 0; i < loop->n_states && !ahead->draft->has_failed; i++) {
+    for (size_t i = 0; i < loop->n_states && !ahead->draft->has_failed; i++) {
         add_sum(ahead, &loop->states[i]);
     }
     if (ahead->draft->has_failed || !insert_nest(ahead, region, at)) {
         return !lowering_has_failed(lowering);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         lowering->lowered->values[loop->states[i].parameter].place = MDF_LOWERED_RESULT;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         lowering->facts[loop->stacks[i].stack].is_nested = true;
     }
     loop->n_states = loop->n_stacks = loop->n_rows = loop->body.n_ops = 0;
@@ -436,9 +427,9 @@ static bool replace_loop(struct ahead *ahead, struct mdf_lowered_region *region,
 /* Whether what an op makes is this number alone. */
 static bool makes_only(const struct mdf_lowered_op *op, mdf_lowered_id id)
 {
-    size_t n_stores = 0, i;
+    size_t n_stores = 0;
 
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_NEST && i < op->of.nest->n_steps; i++) {
         n_stores += op->of.nest->steps[i].kind == MDF_NEST_STORE;
     }
     return op->code == MDF_LOWERED_NEST ? n_stores == 1 && mdf_nest_stores(op->of.nest, id) : op->out == id;
@@ -465,9 +456,9 @@ static bool may_be_kept(const struct ahead *ahead, mdf_lowered_id id)
 
 static void find_kept(struct ahead *ahead)
 {
-    size_t n_values = ahead->lowering->lowered->n_values, i;
+    size_t n_values = ahead->lowering->lowered->n_values;
 
-    for (i = 0; i < n_values && ahead->n_kept < MOST_KEPT; i++) {
+    for (size_t i = 0; i < n_values && ahead->n_kept < MOST_KEPT; i++) {
         if (ahead->is_late[i] && may_be_kept(ahead, (mdf_lowered_id)i)) {
             ahead->kept[ahead->n_kept++] = (mdf_lowered_id)i;
             ahead->is_needed[i] = true;
@@ -501,15 +492,14 @@ static mdf_lowered_id add_array(struct ahead *ahead, mdf_lowered_id of)
 static bool is_read_in(const struct mdf_lowered_loop *loop, mdf_lowered_id id)
 {
     bool is_read = loop->next_condition == id;
-    size_t i;
 
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         is_read = is_read || mdf_lowered_reads(&loop->body.ops[i], id);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         is_read = is_read || loop->states[i].next == id;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         is_read = is_read || loop->stacks[i].item == id;
     }
     return is_read;
@@ -536,9 +526,8 @@ static void remove_op(struct mdf_lowered_region *body, size_t at)
 static void drop_made(struct ahead *ahead)
 {
     struct mdf_lowered_region *body = &ahead->loop->body;
-    size_t i;
 
-    for (i = body->n_ops; i-- > 0;) {
+    for (size_t i = body->n_ops; i-- > 0;) {
         struct readers readers = {.loop = ahead->loop};
 
         if (is_covered(ahead, &body->ops[i]) && has_marked_result(&body->ops[i], ahead->is_needed)) {
@@ -556,7 +545,6 @@ static bool keep(struct ahead *ahead, const mdf_lowered_id *arrays)
     struct lowering *lowering = ahead->lowering;
     struct mdf_lowered_loop *loop = ahead->loop;
     struct mdf_lowered_rows *rows = mdf_arena_array(&lowering->lowered->arena, loop->n_rows + ahead->n_kept, sizeof *rows);
-    size_t i;
 
     if (rows == NULL) {
         return lowering_out_of_memory(lowering);
@@ -564,7 +552,7 @@ static bool keep(struct ahead *ahead, const mdf_lowered_id *arrays)
     if (loop->n_rows > 0) {
         memcpy(rows, loop->rows, loop->n_rows * sizeof *rows);
     }
-    for (i = 0; i < ahead->n_kept; i++) {
+    for (size_t i = 0; i < ahead->n_kept; i++) {
         remove_op(&loop->body, mdf_lowered_find_maker(&loop->body, ahead->kept[i]));
         lowering->lowered->values[ahead->kept[i]].place = MDF_LOWERED_PARAMETER;
         lowering->facts[ahead->kept[i]].region = NULL;
@@ -579,13 +567,12 @@ static bool compute_kept(struct ahead *ahead, struct mdf_lowered_region *region,
 {
     struct lowering *lowering = ahead->lowering;
     mdf_lowered_id arrays[MOST_KEPT];
-    size_t i;
 
     find_kept(ahead);
     if (ahead->n_kept == 0 || !begin_nest(ahead, false)) {
         return !lowering_has_failed(lowering);
     }
-    for (i = 0; i < ahead->n_kept; i++) {
+    for (size_t i = 0; i < ahead->n_kept; i++) {
         arrays[i] = add_array(ahead, ahead->kept[i]);
         if (arrays[i] == MDF_LOWERED_NONE) {
             return false;

@@ -19,7 +19,7 @@ struct place block_constant_place(int64_t constant)
 
 struct place block_add_places(struct place a, const struct place *b, int64_t factor)
 {
-    size_t i, k;
+    size_t k;
 
     a.is_known = a.is_known && b->is_known && is_small(factor);
     if (!a.is_known) {
@@ -29,7 +29,7 @@ struct place block_add_places(struct place a, const struct place *b, int64_t fac
     a.constant += b->constant * factor;
     a.factor += b->factor * factor;
     a.is_known = is_small(a.constant) && is_small(a.factor);
-    for (i = 0; i < b->n && a.is_known; i++) {
+    for (size_t i = 0; i < b->n && a.is_known; i++) {
         for (k = 0; k < a.n && a.bases[k].id != b->bases[i].id; k++) {
         }
         if (k == MOST_BASES) {
@@ -82,12 +82,11 @@ const struct mdf_lowered_rows *block_find_row(const struct mdf_lowered_loop *loo
 bool block_is_from_outside(const struct blocks *blocks, mdf_lowered_id id)
 {
     const struct mdf_lowered_loop *loop = blocks->loop;
-    size_t i;
 
     if (mdf_lowered_is_state(loop, id) || id == loop->number || id == loop->is_going_on || block_find_row(loop, id) != NULL) {
         return false;
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         if (op->out == id || (op->code == MDF_LOWERED_NEST && mdf_nest_stores(op->of.nest, id))) {
@@ -140,13 +139,11 @@ bool block_is_same_place(const struct place *a, const struct place *b)
 
 void block_add_test(struct blocks *blocks, struct place *place, int64_t limit)
 {
-    size_t i;
-
     if (place->most >= 0 && place->most < limit) {
         return;
     }
     place->most = limit - 1;
-    for (i = 0; i < blocks->n_tests; i++) {
+    for (size_t i = 0; i < blocks->n_tests; i++) {
         if (block_is_same_place(&blocks->tests[i].place, place)) {
             blocks->tests[i].limit = limit < blocks->tests[i].limit ? limit : blocks->tests[i].limit;
             return;
@@ -202,15 +199,13 @@ bool block_find_element(struct blocks *blocks, const struct mdf_lowered_nest *ne
 /* Of one of the indices that lie in an array: what a nest of one point of a region puts there. */
 static struct place place_in_array(struct blocks *blocks, const struct mdf_lowered_region *region, mdf_lowered_id array, size_t number)
 {
-    size_t i, k;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_COPY && op->out == array) {
             return place_in_array(blocks, region, op->in[0], number);
         }
-        for (k = 0; op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 && k < op->of.nest->n_steps; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && op->of.nest->n_axes == 0 && k < op->of.nest->n_steps; k++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[k];
 
             if (step->kind == MDF_NEST_STORE && step->view.id == array && step->view.first == (int64_t)number) {
@@ -236,10 +231,9 @@ static struct place place_of_index(struct blocks *blocks, const struct mdf_lower
 bool block_find_put_place(struct blocks *blocks, const struct mdf_lowered_op *op, struct place *place)
 {
     const struct mdf_lowered_put *put = op->of.put;
-    size_t i;
 
     *place = block_constant_place(0);
-    for (i = 0; i < put->n_indices; i++) {
+    for (size_t i = 0; i < put->n_indices; i++) {
         struct place index = place_of_index(blocks, op, i);
 
         *place = block_add_places(*place, &index, put->steps[i]);
@@ -253,7 +247,7 @@ bool block_find_put_place(struct blocks *blocks, const struct mdf_lowered_op *op
 
 bool block_find_range(const struct blocks *blocks, const struct place *place, struct lowering_range *range)
 {
-    size_t n = blocks->loop->n_runs, i;
+    size_t n = blocks->loop->n_runs;
 
     if (place->factor != 0 && n > (size_t)BLOCKS_LARGEST_FACTOR) {
         return false;
@@ -264,7 +258,7 @@ bool block_find_range(const struct blocks *blocks, const struct place *place, st
 
         *(last < 0 ? &range->low : &range->high) += last;
     }
-    for (i = 0; i < place->n; i++) {
+    for (size_t i = 0; i < place->n; i++) {
         const struct fact *fact = &blocks->lowering->facts[place->bases[i].id];
         int64_t factor = place->bases[i].factor;
 
@@ -288,9 +282,9 @@ static mdf_lowered_id find_same(const struct blocks *blocks, const struct mdf_lo
                                 const struct mdf_lowered_op *op)
 {
     enum { MOST_BACK = 64 };
-    size_t i, k;
+    size_t k;
 
-    for (i = at; i-- > 0 && at - i <= MOST_BACK;) {
+    for (size_t i = at; i-- > 0 && at - i <= MOST_BACK;) {
         const struct mdf_lowered_op *other = &region->ops[i];
 
         if (other->code != op->code || other->dtype != op->dtype || other->n_in != op->n_in || op->code > MDF_LOWERED_CAST) {
@@ -348,9 +342,8 @@ mdf_lowered_id block_before(struct blocks *blocks, enum mdf_lowered_code code, m
 mdf_lowered_id block_first_place(struct blocks *blocks, const struct place *place, int64_t more)
 {
     mdf_lowered_id sum = MDF_LOWERED_NONE;
-    size_t i;
 
-    for (i = 0; i < place->n; i++) {
+    for (size_t i = 0; i < place->n; i++) {
         mdf_lowered_id id = place->bases[i].id;
 
         if (place->bases[i].factor != 1) {

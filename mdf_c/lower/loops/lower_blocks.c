@@ -91,9 +91,8 @@ static bool load_elements(struct blocks *blocks, const struct element *element, 
     struct mdf_nest_view view = {.id = element->array, .at = MDF_NEST_NONE};
     const int64_t stride = element->place.factor * blocks->way, width = (stride < 0 ? -stride : stride) * (blocks->size - 1);
     mdf_lowered_id from = block_place(blocks, &element->place);
-    size_t i;
 
-    for (i = 0; i < blocks->loop->n_states; i++) {
+    for (size_t i = 0; i < blocks->loop->n_states; i++) {
         view.id = blocks->loop->states[i].parameter == element->array ? blocks->wide->states[i].parameter : view.id;
     }
     view.at_limit = (int64_t)lowered->values[element->array].form.length - width;
@@ -114,7 +113,6 @@ static bool add_step(struct blocks *blocks, const struct mdf_lowered_nest *nest,
     uint8_t in[MDF_MAX_OPERANDS];
     struct element element;
     unsigned axes = 0;
-    size_t i;
 
     if (step->kind == MDF_NEST_LOAD && step->view.at == MDF_NEST_NONE) {
         return blocks->lowering->lowered->values[step->view.id].is_scalar && find_register(blocks, step->view.id, found);
@@ -125,7 +123,7 @@ static bool add_step(struct blocks *blocks, const struct mdf_lowered_nest *nest,
     if (step->kind != MDF_NEST_ELEMENT || draft_calls(step)) {
         return false;
     }
-    for (i = 0; i < step->n_in; i++) {
+    for (size_t i = 0; i < step->n_in; i++) {
         if (!add_step(blocks, nest, step->in[i], &in[i])) {
             return false;
         }
@@ -152,7 +150,6 @@ static bool add_element(struct blocks *blocks, const struct mdf_lowered_op *from
     mdf_dtype result = (mdf_dtype)blocks->lowering->lowered->values[op.out].form.dtype;
     uint8_t in[MDF_MAX_OPERANDS];
     unsigned axes = 0;
-    size_t i;
 
     op.loop = op.code == MDF_LOWERED_CAST || op.loop != NULL
                   ? op.loop
@@ -160,7 +157,7 @@ static bool add_element(struct blocks *blocks, const struct mdf_lowered_op *from
     if (op.loop == NULL && op.code != MDF_LOWERED_CAST) {
         return false;
     }
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         if (!find_register(blocks, op.in[i], &in[i])) {
             return false;
         }
@@ -175,7 +172,6 @@ static bool make_register(struct blocks *blocks, mdf_lowered_id id, uint8_t *fou
     const struct mdf_lowered_loop *loop = blocks->loop;
     const struct mdf_lowered_rows *row = block_find_row(loop, id);
     struct place place = block_place_of(blocks, id, MOST_SUMMED);
-    size_t i, k;
 
     if (row != NULL) {
         const struct element element = {{.is_known = true, .factor = 1}, row->source};
@@ -189,14 +185,14 @@ static bool make_register(struct blocks *blocks, mdf_lowered_id id, uint8_t *fou
     if (place.is_known) {
         return add_numbers(blocks, &place, found);
     }
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         if (op->out == id) {
             return op->code == MDF_LOWERED_COPY ? find_register(blocks, op->in[0], found)
                                                 : may_be_element(op) && add_element(blocks, op, found);
         }
-        for (k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
             if (op->of.nest->steps[k].kind == MDF_NEST_STORE && op->of.nest->steps[k].view.id == id) {
                 return add_step(blocks, op->of.nest, op->of.nest->steps[k].in[0], found);
             }
@@ -231,9 +227,9 @@ static const struct mdf_lowered_op *find_put(const struct blocks *blocks, const 
 {
     const struct mdf_lowered_value *values = blocks->lowering->lowered->values;
     const struct mdf_lowered_op *found = NULL;
-    size_t i, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < blocks->loop->body.n_ops; i++) {
+    for (size_t i = 0; i < blocks->loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &blocks->loop->body.ops[i];
 
         found = op->out == state->next ? op : found;
@@ -291,16 +287,16 @@ static bool is_plain(struct blocks *blocks)
     const struct mdf_lowered_value *values = blocks->lowering->lowered->values;
     const struct mdf_lowered_loop *loop = blocks->loop;
     struct element element;
-    size_t n_puts = 0, i, k;
+    size_t n_puts = 0;
 
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         n_puts += op->code == MDF_LOWERED_PUT;
         if (op->code != MDF_LOWERED_PUT && op->code != MDF_LOWERED_NEST && (!may_be_element(op) || op->n_in == 0)) {
             return false;
         }
-        for (k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[k];
 
             if (op->of.nest->n_axes != 0 || op->of.nest->is_open ||
@@ -310,13 +306,13 @@ static bool is_plain(struct blocks *blocks)
             }
         }
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (!values[loop->rows[i].parameter].is_scalar || loop->rows[i].is_reversed || values[loop->rows[i].source].is_scalar ||
             values[loop->rows[i].source].open_axes != 0 || !has_vectors((mdf_dtype)values[loop->rows[i].parameter].form.dtype)) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (values[loop->states[i].parameter].is_scalar || (int64_t)values[loop->states[i].parameter].form.length < blocks->size ||
             find_put(blocks, &loop->states[i]) == NULL) {
             return false;
@@ -331,16 +327,15 @@ static bool are_apart(struct blocks *blocks, const struct mdf_lowered_state *sta
     const struct mdf_lowered_loop *loop = blocks->loop;
     struct element element;
     struct place put;
-    size_t i, k;
 
     if (!block_find_put_place(blocks, find_put(blocks, state), &put) || (put.factor != 1 && put.factor != -1)) {
         return false;
     }
     blocks->way = put.factor;
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
-        for (k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
             const struct mdf_nest_step *step = &op->of.nest->steps[k];
 
             if (step->kind == MDF_NEST_LOAD && step->view.id == state->parameter &&
@@ -369,7 +364,6 @@ static bool begin_wide(struct blocks *blocks)
     struct mdf_lowered_loop *wide = mdf_arena_allocate(&lowering->lowered->arena, sizeof *wide);
     const struct mdf_lowered_loop *loop = blocks->loop;
     struct mdf_lowered_op times = {.code = MDF_LOWERED_MULTIPLY, .dtype = MDF_DTYPE_INT64, .n_in = 2};
-    size_t i;
 
     if (wide == NULL) {
         return lowering_out_of_memory(lowering);
@@ -385,7 +379,7 @@ static bool begin_wide(struct blocks *blocks)
     if (wide->states == NULL || wide->number == MDF_LOWERED_NONE) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         wide->states[i] = loop->states[i];
         wide->states[i].parameter = lowering_add_like(lowering, MDF_LOWERED_PARAMETER, loop->states[i].parameter, blocks->depth + 1);
         if (wide->states[i].parameter == MDF_LOWERED_NONE) {
@@ -403,14 +397,14 @@ static bool fill_wide(struct blocks *blocks)
 {
     struct mdf_lowered_op *ops, puts[4];
     struct mdf_lowered_nest *nest;
-    size_t n = blocks->loop->n_states, i;
+    size_t n = blocks->loop->n_states;
 
     blocks->draft = draft_new(blocks->lowering);
     if (blocks->draft == NULL) {
         return false;
     }
     blocks->axis = draft_axis(blocks->draft, blocks->size);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!add_put(blocks, i, find_put(blocks, &blocks->loop->states[i]), &puts[i])) {
             return false;
         }
@@ -457,7 +451,6 @@ static bool split_runs(struct blocks *blocks, mdf_lowered_id n_blocks)
     mdf_lowered_id done = block_before(blocks, MDF_LOWERED_MULTIPLY, n_blocks, block_number(blocks, blocks->size)),
                    run = loop->number;
     struct mdf_lowered_op *op, *start;
-    size_t i;
 
     loop->trip_count = block_before(blocks, MDF_LOWERED_SUBTRACT, blocks->n_runs, done);
     loop->n_runs = SIZE_MAX;
@@ -479,10 +472,10 @@ static bool split_runs(struct blocks *blocks, mdf_lowered_id n_blocks)
     lowering->facts[run].is_number = false;
     *start = (struct mdf_lowered_op){
         .code = MDF_LOWERED_ADD, .dtype = MDF_DTYPE_INT64, .out = run, .n_in = 2, .in = {loop->number, done}};
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         loop->states[i].initial = blocks->wide->states[i].parameter;
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (!load_row(blocks, &loop->rows[i], run)) {
             return false;
         }
@@ -547,7 +540,6 @@ static bool may_be_made_there(const struct blocks *blocks)
 static bool find_blocks(struct blocks *blocks)
 {
     const struct mdf_lowered_loop *loop = blocks->loop;
-    size_t i;
 
     blocks->size = block_size(blocks);
     blocks->is_apart = may_be_made_there(blocks);
@@ -555,7 +547,7 @@ static bool find_blocks(struct blocks *blocks)
         return false;
     }
     blocks->n_runs = loop->n_runs == SIZE_MAX ? loop->trip_count : block_number(blocks, (int64_t)loop->n_runs);
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (!are_apart(blocks, &loop->states[i])) {
             return false;
         }
@@ -563,7 +555,7 @@ static bool find_blocks(struct blocks *blocks)
     if (!begin_wide(blocks) || !fill_wide(blocks) || blocks->n_tests == MOST_TESTS) {
         return false;
     }
-    for (i = 0; i < blocks->n_tests; i++) {
+    for (size_t i = 0; i < blocks->n_tests; i++) {
         if (!block_require_within(blocks, i)) {
             return false;
         }

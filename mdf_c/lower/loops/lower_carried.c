@@ -337,15 +337,15 @@ static bool carry_element(const struct carrying *carrying, struct mdf_lowered_re
 static bool carry_loop(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at)
 {
     const struct carrying carrying = {lowering, region->ops[*at].of.loop};
-    size_t n_states = carrying.loop->n_states, n_ops = carrying.loop->body.n_ops, i, k;
+    size_t n_states = carrying.loop->n_states, n_ops = carrying.loop->body.n_ops;
 
     if (carrying.loop->number == MDF_LOWERED_NONE || carrying.loop->n_lanes > 0) {
         return true;
     }
-    for (k = 0; k < n_states; k++) {
+    for (size_t k = 0; k < n_states; k++) {
         struct mdf_lowered_state state = carrying.loop->states[k];
 
-        for (i = 0; i < n_ops && !lowering->lowered->values[state.parameter].is_scalar; i++) {
+        for (size_t i = 0; i < n_ops && !lowering->lowered->values[state.parameter].is_scalar; i++) {
             if (carrying.loop->body.ops[i].code == MDF_LOWERED_NEST && !carry_element(&carrying, region, at, i, &state)) {
                 return false;
             }

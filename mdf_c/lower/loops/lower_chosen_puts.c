@@ -29,9 +29,9 @@ static const struct mdf_lowered_op *find_put(const struct mdf_lowered_op *ops, s
 
 static size_t count_readers(const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         n += mdf_lowered_reads(&region->ops[i], id);
     }
     return n;
@@ -39,9 +39,9 @@ static size_t count_readers(const struct mdf_lowered_region *region, mdf_lowered
 
 static size_t count_equal(const mdf_lowered_id *ids, size_t n, mdf_lowered_id id)
 {
-    size_t n_equal = 0, i;
+    size_t n_equal = 0;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         n_equal += ids[i] == id;
     }
     return n_equal;
@@ -104,9 +104,8 @@ static const struct mdf_value *find_form(const struct lowering *lowering, const 
 {
     const struct mdf_value *form = NULL;
     bool is_fixed = false;
-    size_t i;
 
-    for (i = 0; i < side->n; i++) {
+    for (size_t i = 0; i < side->n; i++) {
         mdf_lowered_id id = side->puts[i]->in[1];
         const struct mdf_value *own = lowering_example(lowering, id);
 
@@ -143,9 +142,9 @@ static bool is_of_chain(const struct put_chain *chain, const struct mdf_lowered_
 
 static void remove_puts(const struct put_chain *chain)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < chain->region->n_ops; i++) {
+    for (size_t i = 0; i < chain->region->n_ops; i++) {
         if (!is_of_chain(chain, &chain->region->ops[i])) {
             chain->region->ops[n++] = chain->region->ops[i];
         }
@@ -159,12 +158,11 @@ static mdf_lowered_id choose(struct lowering *lowering, struct mdf_lowered_if *b
 {
     struct mdf_lowered_merge merge = {.then = then, .otherwise = otherwise};
     mdf_lowered_id *sides[] = {&merge.then, &merge.otherwise};
-    size_t i;
 
     if (then == otherwise) {
         return then;
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const struct mdf_value *own = lowering_example(lowering, *sides[i]);
 
         *sides[i] = mdf_value_has_form_of(own, form) ? *sides[i] : add_constant(lowering, form, own->data);
@@ -196,9 +194,8 @@ static mdf_lowered_id find_old(struct lowering *lowering, mdf_lowered_id array, 
 {
     struct mdf_nest_view view = {.id = array, .at_stride = put->of.put->steps[0], .at_limit = put->of.put->limits[0]};
     struct nest_draft *draft;
-    size_t i;
 
-    for (i = lowering->region->n_ops; i-- > 0;) {
+    for (size_t i = lowering->region->n_ops; i-- > 0;) {
         const struct mdf_lowered_op *op = &lowering->region->ops[i];
 
         if (loads_element(op, array, put) && lowering->lowered->values[op->of.nest->steps[2].view.id].is_scalar) {
@@ -218,9 +215,8 @@ static mdf_lowered_id find_old(struct lowering *lowering, mdf_lowered_id array, 
 static bool has_fixed_place(const struct lowering *lowering, const struct put_chain *chain, const struct mdf_lowered_op *put)
 {
     struct lowering_range range;
-    size_t i;
 
-    for (i = 0; i < chain->region->n_ops; i++) {
+    for (size_t i = 0; i < chain->region->n_ops; i++) {
         if (chain->region->ops[i].out == put->in[2]) {
             return false; /* the side makes it */
         }
@@ -243,9 +239,8 @@ static bool choose_elements(struct lowering *lowering, struct mdf_lowered_if *br
                             bool is_then, struct chosen_puts *chosen)
 {
     const struct mdf_value *form = find_form(lowering, side);
-    size_t i;
 
-    for (i = 0; i < side->n; i++) {
+    for (size_t i = 0; i < side->n; i++) {
         const struct mdf_lowered_op *put = put_at(side, i);
         mdf_lowered_id old = find_old(lowering, side->base, put);
 
@@ -267,10 +262,9 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
 {
     struct mdf_lowered_region *regions[] = {&branches->then, &branches->otherwise};
     struct put_chain sides[2], *side;
-    size_t i;
 
     *chosen = (struct chosen_puts){.n = 0};
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (!find_chain_within(lowering, regions[i], yields[i], n_yields, yields[i][yield], MDF_LOWERED_NONE, 0, &sides[i])) {
             return true;
         }
@@ -293,9 +287,8 @@ bool lowering_choose_puts(struct lowering *lowering, struct mdf_lowered_if *bran
 mdf_lowered_id lowering_put_chosen(struct lowering *lowering, const struct chosen_puts *chosen)
 {
     mdf_lowered_id result = chosen->base;
-    size_t i;
 
-    for (i = 0; i < chosen->n && result != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 0; i < chosen->n && result != MDF_LOWERED_NONE; i++) {
         struct mdf_lowered_op put = chosen->puts[i];
 
         put.of.put = mdf_arena_allocate(&lowering->lowered->arena, sizeof *put.of.put);
@@ -318,13 +311,12 @@ static bool find_choice(const struct lowering *lowering, const struct region *re
                         const mdf_lowered_id *yields, size_t n_yields, struct put_chain *chain)
 {
     struct mdf_lowered_region ops = {region->ops, region->n_ops};
-    size_t i;
 
     if (op->code != MDF_LOWERED_SELECT || lowering->lowered->values[op->out].is_scalar ||
         !lowering->lowered->values[op->in[0]].is_scalar) {
         return false;
     }
-    for (i = 1; i < 3; i++) {
+    for (size_t i = 1; i < 3; i++) {
         if (find_put(ops.ops, ops.n_ops, op->in[i]) != NULL &&
             find_chain_within(lowering, &ops, yields, n_yields, op->in[i], op->in[3 - i], 1, chain) && chain->n > 0 &&
             chain->base == op->in[3 - i] && leads_to_state(lowering, chain->base)) {
@@ -362,15 +354,14 @@ static mdf_lowered_id choose_element(struct lowering *lowering, const struct mdf
 static bool put_choice(struct lowering *lowering, const struct mdf_lowered_op *choice, const struct put_chain *chain)
 {
     mdf_lowered_id array = chain->base, elements[LOWERING_MOST_CHOSEN_PUTS];
-    size_t i;
 
-    for (i = 0; i < chain->n; i++) {
+    for (size_t i = 0; i < chain->n; i++) {
         elements[i] = choose_element(lowering, put_at(chain, i), array, choice->in[0], choice->in[1] != chain->base);
         if (elements[i] == MDF_LOWERED_NONE) {
             return false;
         }
     }
-    for (i = 0; i < chain->n; i++) {
+    for (size_t i = 0; i < chain->n; i++) {
         struct mdf_lowered_op put = *put_at(chain, i);
 
         put.in[0] = array;
@@ -405,12 +396,11 @@ static mdf_lowered_id find_place(const struct lowering *lowering, const struct r
 {
     const int64_t length = (int64_t)lowering_example(lowering, truths)->length;
     struct lowering_range range;
-    size_t i, k;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        for (k = 0; op->code == MDF_LOWERED_EQUAL && op->out == truths && k < 2; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_EQUAL && op->out == truths && k < 2; k++) {
             if (is_count(lowering, op->in[k]) && lowering->lowered->values[op->in[1 - k]].is_scalar &&
                 op->dtype == MDF_DTYPE_INT64 && lowering_find_range(lowering, op->in[1 - k], &range) && range.low >= 0 &&
                 range.high < length) {
@@ -455,18 +445,18 @@ static bool put_at_place(struct lowering *lowering, const struct region *region,
 static bool replace_choice(struct lowering *lowering, size_t at, struct put_chain *chain)
 {
     struct region *region = lowering->region;
-    size_t n_ops = region->n_ops, i;
+    size_t n_ops = region->n_ops;
     struct mdf_lowered_op *ops = mdf_arena_array(&lowering->scratch, n_ops, sizeof *ops);
 
     if (ops == NULL) {
         return lowering_out_of_memory(lowering);
     }
     memcpy(ops, region->ops, n_ops * sizeof *ops);
-    for (i = 0; i < chain->n; i++) {
+    for (size_t i = 0; i < chain->n; i++) {
         chain->puts[i] = &ops[chain->puts[i] - region->ops];
     }
     region->n_ops = 0;
-    for (i = 0; i < n_ops; i++) {
+    for (size_t i = 0; i < n_ops; i++) {
         if (i == at ? !put_choice(lowering, &ops[i], chain)
                     : !is_of_chain(chain, &ops[i]) && !lowering_add_op(lowering, region, &ops[i])) {
             return false;

@@ -35,16 +35,15 @@ static struct mdf_lowered_loop *loop_at(const struct search *search, size_t at)
 static bool may_run_beside(const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_LOOP || (op->code == MDF_LOWERED_CALL && op->of.call->product == NULL) ||
             (op->code == MDF_LOWERED_NEST && op->of.nest->is_open)) {
             return false;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!may_run_beside(inner)) {
                 return false;
             }
@@ -80,10 +79,10 @@ static void follow(const struct search *search)
 static size_t count_items(const struct search *search)
 {
     const struct mdf_lowered_loop *first = loop_at(search, search->first), *second = loop_at(search, search->second);
-    size_t n = 0, i, j;
+    size_t n = 0;
 
-    for (i = 0; i < second->n_rows; i++) {
-        for (j = 0; j < first->n_stacks; j++) {
+    for (size_t i = 0; i < second->n_rows; i++) {
+        for (size_t j = 0; j < first->n_stacks; j++) {
             n += first->stacks[j].stack == second->rows[i].source &&
                  first->stacks[j].is_reversed == second->rows[i].is_reversed && !first->stacks[j].is_behind;
         }
@@ -121,13 +120,13 @@ static bool find_scalars(struct search *search)
 {
     const struct mdf_lowered *lowered = search->lowering->lowered;
     bool *is_wanted = search->is_wanted;
-    size_t n = 0, i;
+    size_t n = 0;
 
     memset(is_wanted, 0, lowered->n_values * sizeof *is_wanted);
-    for (i = 0; i < search->first; i++) {
+    for (size_t i = 0; i < search->first; i++) {
         mdf_lowered_mark_results(op_at(search, i), is_wanted);
     }
-    for (i = 0; i < lowered->n_values; i++) {
+    for (size_t i = 0; i < lowered->n_values; i++) {
         is_wanted[i] = (is_wanted[i] || lowered->values[i].place == MDF_LOWERED_INPUT) && lowered->values[i].is_scalar;
         n += is_wanted[i];
     }
@@ -144,14 +143,14 @@ static bool find_scalars(struct search *search)
 static bool bring_together(struct search *search)
 {
     struct mdf_lowered_region *region = &search->lowering->lowered->region;
-    size_t n_between = search->second - search->first, n = search->first, n_late = 0, i;
+    size_t n_between = search->second - search->first, n = search->first, n_late = 0;
     struct mdf_lowered_op *late = mdf_arena_array(&search->lowering->scratch, n_between, sizeof *late);
     struct mdf_lowered_op first = region->ops[search->first], second = region->ops[search->second];
 
     if (late == NULL) {
         return lowering_out_of_memory(search->lowering);
     }
-    for (i = search->first + 1; i < search->second; i++) {
+    for (size_t i = search->first + 1; i < search->second; i++) {
         if (count_following(search, i) > 0) {
             late[n_late++] = region->ops[i];
         } else {
@@ -169,7 +168,6 @@ static bool bring_together(struct search *search)
 static bool join(struct search *search, bool waits)
 {
     struct mdf_lowered_concurrent *found = mdf_arena_allocate(&search->lowering->lowered->arena, sizeof *found);
-    size_t i;
 
     search->found = found;
     if (found == NULL) {
@@ -182,7 +180,7 @@ static bool join(struct search *search, bool waits)
     if (!find_scalars(search)) {
         return lowering_out_of_memory(search->lowering);
     }
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         found->run_ns[i] = mdf_time_of_run(&found->loops[i]->body);
         found->loops[i]->concurrent = found;
     }

@@ -35,16 +35,15 @@ struct maker {
 static struct maker find_in(const struct mdf_lowered_op *ops, size_t n, mdf_lowered_id id)
 {
     struct maker maker = {NULL, NULL};
-    size_t i, j;
 
-    for (i = n; i-- > 0 && maker.op == NULL;) {
+    for (size_t i = n; i-- > 0 && maker.op == NULL;) {
         const struct mdf_lowered_if *branches = ops[i].code == MDF_LOWERED_IF ? ops[i].of.branches : NULL;
 
         if (branches == NULL) {
             maker.op = ops[i].out == id ? &ops[i] : NULL;
             continue;
         }
-        for (j = 0; j < branches->n_merges; j++) {
+        for (size_t j = 0; j < branches->n_merges; j++) {
             if (branches->merges[j].out == id) {
                 return (struct maker){&ops[i], &branches->merges[j]};
             }

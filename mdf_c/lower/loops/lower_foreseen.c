@@ -179,9 +179,9 @@ static bool may_be_taken(const struct foreseen *foreseen, const struct mdf_lower
 /* Marks what may go there. */
 static size_t take(struct foreseen *foreseen)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < foreseen->region->n_ops; i++) {
+    for (size_t i = 0; i < foreseen->region->n_ops; i++) {
         foreseen->is_taken[i] = may_be_taken(foreseen, &foreseen->region->ops[i]);
         n += foreseen->is_taken[i];
     }
@@ -191,11 +191,11 @@ static size_t take(struct foreseen *foreseen)
 static void find_place(struct foreseen *foreseen)
 {
     const struct mdf_lowered_region *region = foreseen->region;
-    size_t i, k, maker;
+    size_t maker;
 
     foreseen->behind = mdf_lowered_find_op(foreseen->region, foreseen->condition);
-    for (i = 0; i < region->n_ops; i++) {
-        for (k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
+        for (size_t k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
             maker = mdf_lowered_find_op(foreseen->region, region->ops[i].in[k]);
             if (maker != SIZE_MAX && !foreseen->is_taken[maker] && maker > foreseen->behind) {
                 foreseen->behind = maker;
@@ -218,9 +218,8 @@ static bool is_read_before(const struct foreseen *foreseen, mdf_lowered_id id)
 static bool leave_out(struct foreseen *foreseen, size_t *n_taken)
 {
     const struct mdf_lowered_region *region = foreseen->region;
-    size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (foreseen->is_taken[i] && (is_read_before(foreseen, region->ops[i].out) || !may_be_taken(foreseen, &region->ops[i]))) {
             foreseen->is_taken[i] = false;
             --*n_taken;
@@ -261,14 +260,13 @@ static mdf_lowered_id add_op(struct foreseen *foreseen, size_t side, struct mdf_
 {
     struct mdf_lowered_region *region = &foreseen->sides[side];
     const struct mdf_value example = *lowering_example(foreseen->lowering, like);
-    size_t i;
 
     op.out = lowering_add_value(foreseen->lowering, MDF_LOWERED_RESULT, &example);
     if (op.out == MDF_LOWERED_NONE) {
         return op.out;
     }
     foreseen->lowering->facts[op.out].is_copied = op.code == MDF_LOWERED_COPY;
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         count_use(foreseen, side, op.in[i]);
     }
     region->ops[region->n_ops++] = op;
@@ -330,10 +328,10 @@ static mdf_lowered_id make(struct foreseen *foreseen, size_t side, const struct 
 static bool is_left(const struct foreseen *foreseen, mdf_lowered_id id)
 {
     const struct mdf_lowered_region *region = foreseen->region;
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
-        for (k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
+        for (size_t k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
             n += region->ops[i].in[k] == id;
         }
     }
@@ -344,15 +342,14 @@ static bool fill_branches(struct foreseen *foreseen, struct mdf_lowered_if *bran
 {
     const struct mdf_lowered_region *region = foreseen->region;
     mdf_lowered_id sides[N_SIDES];
-    size_t i, k;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (!foreseen->is_taken[i]) {
             continue;
         }
-        for (k = 0; k < N_SIDES; k++) {
+        for (size_t k = 0; k < N_SIDES; k++) {
             sides[k] = make(foreseen, k, op);
             if (sides[k] == MDF_LOWERED_NONE) {
                 return false;
@@ -362,7 +359,7 @@ static bool fill_branches(struct foreseen *foreseen, struct mdf_lowered_if *bran
         if (!is_left(foreseen, op->out)) {
             continue;
         }
-        for (k = 0; k < N_SIDES; k++) {
+        for (size_t k = 0; k < N_SIDES; k++) {
             sides[k] = in_form_of(foreseen, k, sides[k], op->out);
             if (sides[k] == MDF_LOWERED_NONE) {
                 return false;
@@ -386,15 +383,15 @@ static bool may_sink(const struct foreseen *foreseen, const struct mdf_lowered_o
 static void sink(struct foreseen *foreseen)
 {
     const struct mdf_lowered_region *region = foreseen->region;
-    size_t i, k, side;
+    size_t side;
 
-    for (i = 0; i < region->n_ops; i++) {
-        for (k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
+        for (size_t k = 0; foreseen->is_taken[i] && k < region->ops[i].n_in; k++) {
             foreseen->n_outside[region->ops[i].in[k]]--;
         }
     }
     foreseen->n_outside[foreseen->condition]++;
-    for (i = foreseen->behind + 1; i-- > 0;) {
+    for (size_t i = foreseen->behind + 1; i-- > 0;) {
         const struct mdf_lowered_op *op = &region->ops[i];
         struct mdf_lowered_region *into;
 
@@ -407,7 +404,7 @@ static void sink(struct foreseen *foreseen)
         memmove(into->ops + 1, into->ops, into->n_ops++ * sizeof *into->ops);
         into->ops[0] = *op;
         foreseen->is_sunk[i] = true;
-        for (k = 0; k < op->n_in; k++) {
+        for (size_t k = 0; k < op->n_in; k++) {
             foreseen->n_outside[op->in[k]]--;
             count_use(foreseen, side, op->in[k]);
         }
@@ -419,14 +416,14 @@ static void sink(struct foreseen *foreseen)
 static bool allocate(struct foreseen *foreseen)
 {
     struct mdf_arena *scratch = &foreseen->lowering->scratch, *arena = &foreseen->lowering->lowered->arena;
-    size_t n_ops = foreseen->region->n_ops, k;
+    size_t n_ops = foreseen->region->n_ops;
 
     foreseen->n_counted = foreseen->lowering->lowered->n_values + 8 * n_ops;
     foreseen->is_taken = mdf_arena_array(scratch, n_ops, sizeof *foreseen->is_taken);
     foreseen->is_sunk = mdf_arena_array(scratch, n_ops, sizeof *foreseen->is_sunk);
     foreseen->n_outside = mdf_arena_array(scratch, foreseen->n_counted, sizeof *foreseen->n_outside);
     foreseen->n_reads = mdf_lowered_count_reads(foreseen->lowering->lowered, scratch);
-    for (k = 0; k < N_SIDES; k++) {
+    for (size_t k = 0; k < N_SIDES; k++) {
         foreseen->left[k] = mdf_arena_array(scratch, n_ops, sizeof *foreseen->left[k]);
         foreseen->n_used[k] = mdf_arena_array(scratch, foreseen->n_counted, sizeof *foreseen->n_used[k]);
         foreseen->sides[k] = (struct mdf_lowered_region){mdf_arena_array(arena, 3 * n_ops, sizeof *foreseen->sides[k].ops), 0};
@@ -446,9 +443,9 @@ static void put_branches(struct foreseen *foreseen, struct mdf_lowered_if *branc
 {
     struct mdf_lowered_region *region = foreseen->region;
     struct mdf_lowered_op *ops = branches->then.ops; /* room for more */
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (!foreseen->is_taken[i] && !foreseen->is_sunk[i]) {
             ops[n++] = region->ops[i];
         }
@@ -507,9 +504,9 @@ static bool look_at_loop(struct lowering *lowering, struct mdf_lowered_region *r
     const struct mdf_lowered_loop *loop = region->ops[*at].of.loop;
     struct foreseen foreseen = {.lowering = lowering, .region = &region->ops[*at].of.loop->body};
     bool done;
-    size_t n_least, i;
+    size_t n_least;
 
-    for (i = 0; foreseen.region->n_ops <= MOST_OPS && i < foreseen.region->n_ops; i++) {
+    for (size_t i = 0; foreseen.region->n_ops <= MOST_OPS && i < foreseen.region->n_ops; i++) {
         n_least = least_taken(&foreseen, loop, &foreseen.region->ops[i]);
         if (n_least == 0) {
             continue;

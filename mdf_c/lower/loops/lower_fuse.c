@@ -43,18 +43,16 @@ static const struct mdf_lowered_loop *loop_at(const struct fusion *fusion, size_
 
 bool lowering_is_counted(const struct mdf_lowered *lowered, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
     if (loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE ||
         (loop->n_runs == SIZE_MAX && loop->trip_count == MDF_LOWERED_NONE)) {
         return false;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].appends || loop->stacks[i].is_put) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (lowered->values[loop->states[i].parameter].open_axes != 0) {
             return false;
         }
@@ -76,9 +74,7 @@ static bool run_equally_often(const struct mdf_lowered_loop *a, const struct mdf
 /* The stack of the first loop that a row of the second goes through; NULL: none. */
 static const struct mdf_lowered_stack *stack_of(const struct mdf_lowered_loop *first, const struct mdf_lowered_rows *rows)
 {
-    size_t i;
-
-    for (i = 0; i < first->n_stacks; i++) {
+    for (size_t i = 0; i < first->n_stacks; i++) {
         if (first->stacks[i].stack == rows->source) {
             return &first->stacks[i];
         }
@@ -88,9 +84,7 @@ static const struct mdf_lowered_stack *stack_of(const struct mdf_lowered_loop *f
 
 static const struct mdf_lowered_rows *same_rows(const struct mdf_lowered_loop *loop, const struct mdf_lowered_rows *rows)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (loop->rows[i].source == rows->source && loop->rows[i].is_reversed == rows->is_reversed) {
             return &loop->rows[i];
         }
@@ -148,14 +142,12 @@ static void count_bytes(void *context, mdf_lowered_id id, bool is_aliased)
 /* Whether what the bodies of both look at in a run stays in a cache. */
 static bool fit_together(struct fusion *fusion)
 {
-    size_t i, j;
-
     memset(fusion->is_seen, 0, fusion->capacity * sizeof *fusion->is_seen);
     fusion->n_bytes = 0;
-    for (i = fusion->first; i <= fusion->second; i += fusion->second - fusion->first) {
+    for (size_t i = fusion->first; i <= fusion->second; i += fusion->second - fusion->first) {
         const struct mdf_lowered_region *body = &loop_at(fusion, i)->body;
 
-        for (j = 0; j < body->n_ops; j++) {
+        for (size_t j = 0; j < body->n_ops; j++) {
             mdf_lowered_visit_reads(&body->ops[j], count_bytes, fusion);
         }
     }
@@ -166,9 +158,8 @@ static bool fit_together(struct fusion *fusion)
 static bool is_short(const struct lowering *lowering, const struct mdf_lowered_region *body)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < body->n_ops; i++) {
+    for (size_t i = 0; i < body->n_ops; i++) {
         const struct mdf_lowered_op *op = &body->ops[i];
 
         if (op->code == MDF_LOWERED_CALL || op->code == MDF_LOWERED_LOOP ||
@@ -176,7 +167,7 @@ static bool is_short(const struct lowering *lowering, const struct mdf_lowered_r
             (op->out != MDF_LOWERED_NONE && lowering->lowered->values[op->out].form.length > FEW_ELEMENTS)) {
             return false;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!is_short(lowering, inner)) {
                 return false;
             }
@@ -189,9 +180,8 @@ static bool is_short(const struct lowering *lowering, const struct mdf_lowered_r
 static bool are_related(struct fusion *fusion)
 {
     const struct mdf_lowered_loop *first = loop_at(fusion, fusion->first), *second = loop_at(fusion, fusion->second);
-    size_t i;
 
-    for (i = 0; i < second->n_rows; i++) {
+    for (size_t i = 0; i < second->n_rows; i++) {
         const struct mdf_lowered_rows other = {second->rows[i].source, MDF_LOWERED_NONE, !second->rows[i].is_reversed};
 
         if (fusion->follows[second->rows[i].source] || same_rows(first, &second->rows[i]) != NULL ||
@@ -206,9 +196,8 @@ static bool are_related(struct fusion *fusion)
 static bool are_items(struct fusion *fusion)
 {
     const struct mdf_lowered_loop *second = loop_at(fusion, fusion->second);
-    size_t i;
 
-    for (i = 0; i < second->n_rows; i++) {
+    for (size_t i = 0; i < second->n_rows; i++) {
         if (fusion->follows[second->rows[i].source] &&
             absorption_item(&fusion->between, second->rows[i].source, second->rows[i].is_reversed) == MDF_LOWERED_NONE) {
             return false;
@@ -250,10 +239,8 @@ static const char *find_obstacle(struct fusion *fusion)
 
 static void replace(struct lowering *lowering, struct mdf_lowered_op *op, mdf_lowered_id from, mdf_lowered_id to)
 {
-    size_t i;
-
     mdf_lowered_replace_reads(op, from, to);
-    for (i = 0; i < lowering->lowered->n_values; i++) {
+    for (size_t i = 0; i < lowering->lowered->n_values; i++) {
         if (lowering->facts[i].view.is_there && lowering->facts[i].view.id == from) {
             lowering->facts[i].view.id = to;
         }
@@ -275,10 +262,9 @@ static void add_rows(struct lowering *lowering, struct mdf_lowered_loop *both, c
                      struct mdf_lowered_op *second)
 {
     const struct mdf_lowered_loop *loop = second->of.loop;
-    size_t i;
 
     both->n_rows = first->n_rows;
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         const struct mdf_lowered_rows rows = loop->rows[i], *same = same_rows(both, &rows);
         const struct mdf_lowered_stack *stack = stack_of(first, &rows);
 
@@ -344,7 +330,7 @@ static bool fuse(struct fusion *fusion)
 {
     struct lowering *lowering = fusion->lowering;
     struct region *region = fusion->region;
-    size_t first = fusion->first, second = fusion->second, n_late = 0, n = first, i;
+    size_t first = fusion->first, second = fusion->second, n_late = 0, n = first;
     struct mdf_lowered_op both = region->ops[first];
     struct mdf_lowered_op *late = mdf_arena_array(&lowering->scratch, second - first, sizeof *late);
 
@@ -358,7 +344,7 @@ static bool fuse(struct fusion *fusion)
     if (!complete_body(lowering, region, &both.of.loop->body)) {
         return false;
     }
-    for (i = first + 1; i < second; i++) {
+    for (size_t i = first + 1; i < second; i++) {
         if (absorption_has(&fusion->between, i)) {
             continue;
         }
@@ -460,10 +446,10 @@ static bool find_first(struct fusion *fusion, bool *is_joined)
 static bool fuse_loops(struct lowering *lowering, struct region *region)
 {
     struct fusion fusion = {.lowering = lowering, .region = region};
-    size_t n_loops = 0, i;
+    size_t n_loops = 0;
     bool is_joined;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         n_loops += region->ops[i].code == MDF_LOWERED_LOOP;
     }
     if (n_loops < 2 || lowering->draws) { /* random numbers are drawn in the order of the model */

@@ -23,9 +23,8 @@ static struct mdf_nest_step *find_load(struct keeping *keeping, const struct mdf
     const struct mdf_lowered_nest *nest = op->code == MDF_LOWERED_NEST ? op->of.nest : NULL;
     struct mdf_nest_step *found = NULL;
     struct element element;
-    size_t i;
 
-    for (i = 0; nest != NULL && i < nest->n_steps; i++) {
+    for (size_t i = 0; nest != NULL && i < nest->n_steps; i++) {
         struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind != MDF_NEST_LOAD || step->view.id != keeping->state->parameter) {
@@ -46,9 +45,9 @@ static bool is_kept(struct keeping *keeping)
 {
     const struct mdf_lowered_loop *loop = keeping->blocks.loop;
     const struct mdf_lowered_state *state = keeping->state;
-    size_t n_loads = 0, n_others = 0, i;
+    size_t n_loads = 0, n_others = 0;
 
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         if (mdf_lowered_reads(op, state->next)) {
@@ -62,12 +61,12 @@ static bool is_kept(struct keeping *keeping)
         }
         n_loads++;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].item == state->parameter || loop->stacks[i].item == state->next) {
             return false;
         }
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         if (&loop->states[i] != state && (loop->states[i].next == state->next || loop->states[i].next == state->parameter)) {
             return false;
         }
@@ -101,10 +100,9 @@ static struct mdf_lowered_op *find_copy(const struct keeping *keeping, const str
 
     for (i = 0; i < of_loop->of.loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &of_loop->of.loop->body.ops[i];
-        size_t k;
 
         n_within += op->code == MDF_LOWERED_PUT && op->in[0] == id;
-        for (k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
+        for (size_t k = 0; op->code == MDF_LOWERED_NEST && k < op->of.nest->n_steps; k++) {
             n_within += op->of.nest->steps[k].kind == MDF_NEST_LOAD && op->of.nest->steps[k].view.id == id;
         }
     }
@@ -202,9 +200,8 @@ static void go_on_with_number(struct keeping *keeping)
     struct mdf_lowered *lowered = keeping->blocks.lowering->lowered;
     struct mdf_lowered_loop *loop = keeping->blocks.loop;
     mdf_dtype dtype = (mdf_dtype)lowered->values[keeping->number].form.dtype;
-    size_t i;
 
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         struct mdf_lowered_op *op = &loop->body.ops[i];
         size_t n_others = 0;
         struct mdf_nest_step *load = op->code == MDF_LOWERED_NEST && mdf_nest_reads(op->of.nest, keeping->state->parameter)
@@ -274,12 +271,11 @@ static bool keep_of_state(struct keeping *keeping)
     struct blocks *blocks = &keeping->blocks;
     const struct mdf_lowered_region as_it_was = *blocks->region;
     const size_t stood_at = *blocks->at;
-    size_t i;
 
     if (blocks->lowering->lowered->values[keeping->state->parameter].is_scalar || !find_put(keeping) || !is_kept(keeping)) {
         return true;
     }
-    for (i = 0; i < blocks->n_tests; i++) {
+    for (size_t i = 0; i < blocks->n_tests; i++) {
         if ((blocks->lowering->is_for_source && !block_is_from_front(blocks, i)) || !block_require_within(blocks, i)) {
             *blocks->region = as_it_was;
             *blocks->at = stood_at;
@@ -292,9 +288,8 @@ static bool keep_of_state(struct keeping *keeping)
 static bool keep_elements(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at)
 {
     struct mdf_lowered_loop *loop = region->ops[*at].of.loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states && loop->number != MDF_LOWERED_NONE && loop->n_lanes == 0; i++) {
+    for (size_t i = 0; i < loop->n_states && loop->number != MDF_LOWERED_NONE && loop->n_lanes == 0; i++) {
         struct keeping keeping = {.blocks = {.lowering = lowering,
                                              .loop = loop,
                                              .depth = lowering->facts[loop->number].depth - 1,

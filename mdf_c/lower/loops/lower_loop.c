@@ -137,17 +137,15 @@ bool loop_read_bounds(struct loop *loop, struct loop_bounds *bounds)
 /* Whether there may be no run, after which a scan output would not be what the body declares, or a list has no item. */
 static bool needs_run(const struct loop *loop, const struct loop_bounds *bounds, size_t n_states)
 {
-    size_t i;
-
     if (bounds->n_runs != 0 && bounds->n_runs != SIZE_MAX) {
         return false;
     }
-    for (i = 0; loop->grows != NULL && i < n_states; i++) {
+    for (size_t i = 0; loop->grows != NULL && i < n_states; i++) {
         if (loop->grows[i] && lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_LIST) {
             return true;
         }
     }
-    for (i = n_states; i < loop->n_outputs; i++) {
+    for (size_t i = n_states; i < loop->n_outputs; i++) {
         if (loop->results[i] == MDF_LOWERED_NONE || !loop_declares_item(&loop->body->yield_types[LOOP_FIRST_YIELD + i],
                                                                         lowering_example(loop->lowering, loop->results[i]))) {
             return true;
@@ -184,7 +182,6 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
 {
     struct lowering *lowering = loop->lowering;
     mdf_lowered_id truth;
-    size_t i;
 
     if (!loop_begin(loop, LOOP_FIRST_YIELD)) {
         return false;
@@ -196,7 +193,7 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
     if (!add_loop_formals(loop, bounds)) {
         return false;
     }
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         if (!loop_add_state(loop, i, LOOP_FIRST_STATE + i)) {
             return false;
         }
@@ -222,12 +219,12 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
     if (!loop_carry_states(loop)) {
         return false;
     }
-    for (i = 0; loop->grows != NULL && i < n_states; i++) {
+    for (size_t i = 0; loop->grows != NULL && i < n_states; i++) {
         if (loop->grows[i] && !loop_append_state(loop, i)) {
             return false;
         }
     }
-    for (i = n_states; i < loop->n_outputs; i++) {
+    for (size_t i = n_states; i < loop->n_outputs; i++) {
         if (!loop_add_stack(loop, loop->yields[LOOP_FIRST_YIELD + i], i, false)) {
             return false;
         }
@@ -235,7 +232,7 @@ static bool lower_runs(struct loop *loop, const struct loop_bounds *bounds, size
     if (!loop_end(loop)) {
         return false;
     }
-    for (i = 0; loop->grows != NULL && i < n_states; i++) {
+    for (size_t i = 0; loop->grows != NULL && i < n_states; i++) {
         if (loop->grows[i] && !loop_move_back_state(loop, i)) {
             return false;
         }
@@ -304,14 +301,13 @@ bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states)
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
     struct scope inner = {.code = body, .outer = loop->outer};
     mdf_lowered_id truth;
-    size_t i;
 
     if (!begin_peeled_run(lowering, bounds) ||
         !lowering_bind(lowering, &inner, body->formals[0], mdf_term_whole(lowering, bounds->n_done)) ||
         !lowering_bind(lowering, &inner, body->formals[1], mdf_term_truth(lowering, true))) { /* typed, as the kernel gives it */
         return false;
     }
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         if (!lowering_bind(lowering, &inner, body->formals[LOOP_FIRST_STATE + i], loop_show_state(loop, i, loop->initial[i]))) {
             return false;
         }
@@ -338,12 +334,12 @@ bool loop_peel(struct loop *loop, struct loop_bounds *bounds, size_t n_states)
 /* Whether what a state becomes is longer than it was, along one axis. */
 static bool is_longer(const struct mdf_value *next, const struct mdf_value *state)
 {
-    size_t n_longer = 0, d;
+    size_t n_longer = 0;
 
     if (next->kind != MDF_KIND_TENSOR || next->dtype != state->dtype || next->rank != state->rank) {
         return false;
     }
-    for (d = 0; d < state->rank; d++) {
+    for (size_t d = 0; d < state->rank; d++) {
         n_longer += mdf_value_shape(next)[d] > mdf_value_shape(state)[d];
     }
     return n_longer == 1;
@@ -377,18 +373,17 @@ static bool may_change(const struct inner_code *inner, mdf_operand operand)
 static bool cuts_by_numbers(const struct inner_code *inner)
 {
     const struct mdf_code *code = inner->code;
-    size_t i, j;
 
-    for (i = 0; i < code->n_calls; i++) {
+    for (size_t i = 0; i < code->n_calls; i++) {
         const struct mdf_code_call *call = &code->calls[i];
 
-        for (j = 1; call->operator->move != NULL && call->operator->move->cuts && j<call->n_inputs; j++) {
+        for (size_t j = 1; call->operator->move != NULL && call->operator->move->cuts && j<call->n_inputs; j++) {
             if (may_change(inner, call->inputs[j])) {
                 return true;
             }
         }
     }
-    for (i = 0; i < code->n_bodies; i++) {
+    for (size_t i = 0; i < code->n_bodies; i++) {
         const struct inner_code body = {code->bodies[i], inner};
 
         if (cuts_by_numbers(&body)) {
@@ -414,14 +409,13 @@ static bool mark_moves(struct loop *outside, const struct loop *loop, size_t n_s
     struct lowering *lowering = outside->lowering;
     const struct inner_code body = {loop->body, NULL};
     bool *moves = mdf_arena_array(&lowering->scratch, n_states, sizeof *moves), cuts = cuts_by_numbers(&body);
-    size_t i;
 
     outside->next = mdf_arena_array(&lowering->scratch, n_states, sizeof *outside->next);
     if (moves == NULL || outside->next == NULL) {
         return lowering_out_of_memory(lowering);
     }
     *any = false;
-    for (i = 0; cuts && i < n_states; i++) {
+    for (size_t i = 0; cuts && i < n_states; i++) {
         outside->next[i] = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
         moves[i] = has_moved(outside->next[i], lowering_example(lowering, outside->initial[i]));
         *any = *any || moves[i];
@@ -504,14 +498,13 @@ static bool keep_stage(struct stage *stage, const struct loop *outside, const st
 static bool settles_at_once(const struct loop *loop, const struct stage *stages, size_t n_states)
 {
     const struct lowering *lowering = loop->lowering;
-    size_t i, d;
 
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         const struct mdf_value *first = lowering_example(lowering, stages[0].outside.initial[i]);
         const struct mdf_value *second = lowering_example(lowering, stages[1].outside.initial[i]);
         const struct mdf_value *last = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
 
-        for (d = 0; has_other_shape(second, first) && last->rank == first->rank && d < first->rank; d++) {
+        for (size_t d = 0; has_other_shape(second, first) && last->rank == first->rank && d < first->rank; d++) {
             if (mdf_value_shape(second)[d] != mdf_value_shape(first)[d] &&
                 mdf_value_shape(last)[d] == mdf_value_shape(second)[d]) {
                 return true;
@@ -525,9 +518,8 @@ static bool settles_at_once(const struct loop *loop, const struct stage *stages,
 static bool only_shapes_change(const struct loop *loop, const struct loop *outside, size_t n_states)
 {
     const struct lowering *lowering = loop->lowering;
-    size_t i;
 
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         const struct mdf_value *initial = lowering_example(lowering, outside->initial[i]);
         const struct mdf_value *next = lowering_example(lowering, loop->yields[LOOP_FIRST_YIELD + i]);
 
@@ -557,12 +549,11 @@ static bool lower_opened(struct loop *loop, struct loop *outside, struct loop_bo
 static bool mark_lists(struct loop *loop, size_t n_states)
 {
     bool *grows = mdf_arena_array(&loop->lowering->scratch, n_states, sizeof *grows);
-    size_t i;
 
     if (grows == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         grows[i] = lowering_example(loop->lowering, loop->initial[i])->kind == MDF_KIND_LIST;
         loop->grows = grows[i] ? grows : loop->grows;
     }

@@ -77,8 +77,6 @@ static bool read_state(struct loop *loop, size_t i, mdf_lowered_id id)
 /* Inputs of the call, from number `first` on, as what `n` states begin with. */
 bool loop_read_initial(struct loop *loop, size_t first, size_t n)
 {
-    size_t i;
-
     loop->initial = mdf_arena_array(&loop->lowering->scratch, n, sizeof *loop->initial);
     loop->numbers = mdf_arena_array(&loop->lowering->scratch, 2 * n, sizeof *loop->numbers);
     loop->is_truth = mdf_arena_array(&loop->lowering->scratch, 2 * n, sizeof *loop->is_truth);
@@ -95,7 +93,7 @@ bool loop_read_initial(struct loop *loop, size_t first, size_t n)
         loop->zeros == NULL || loop->truths == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_lowered_id id = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[first + i]);
 
         if (id == MDF_LOWERED_NONE || !read_state(loop, i, id)) {
@@ -253,12 +251,10 @@ static bool yield_parts(struct loop *loop, size_t yield)
 
 bool loop_run_body(struct loop *loop)
 {
-    size_t i;
-
     if (!lowering_run_inside(loop->lowering, &loop->inner)) {
         return false;
     }
-    for (i = 0; i < loop->body->n_yields; i++) {
+    for (size_t i = 0; i < loop->body->n_yields; i++) {
         loop->yields[i] = i < loop->first_yield /* of a condition nobody sees the strength */
                               ? lowering_either_value_of(loop->lowering, &loop->inner, loop->body->yields[i])
                               : lowering_any_value_of(loop->lowering, &loop->inner, loop->body->yields[i]);
@@ -274,9 +270,8 @@ static bool is_own(const struct lowering *lowering, const struct region *region,
                    mdf_lowered_id id)
 {
     const struct fact *fact = &lowering->facts[id];
-    size_t j;
 
-    for (j = 0; j < i; j++) {
+    for (size_t j = 0; j < i; j++) {
         if (loop->states[j].next == id) {
             return false;
         }
@@ -321,10 +316,8 @@ mdf_lowered_id loop_next_of(const struct loop *loop, size_t carried)
 
 bool loop_carry_states(struct loop *loop)
 {
-    size_t i;
-
     loop->n_carried = loop->result->n_states;
-    for (i = 0; i < loop->n_carried; i++) {
+    for (size_t i = 0; i < loop->n_carried; i++) {
         if (!lowering_carry(loop->lowering, &loop->region, loop->result, i, loop_next_of(loop, i))) {
             return false;
         }
@@ -363,9 +356,7 @@ static bool add_last(struct loop *loop, mdf_lowered_id item, size_t output)
 /* Behind the loop: what add_last kept, with the axis of the runs. */
 static bool take_last(struct loop *loop)
 {
-    size_t i;
-
-    for (i = loop->n_carried; i < loop->result->n_states; i++) {
+    for (size_t i = loop->n_carried; i < loop->result->n_states; i++) {
         mdf_lowered_id last = loop->result->states[i].parameter;
         size_t output = loop->last_outputs[i - loop->n_carried];
 
@@ -506,9 +497,7 @@ bool loop_add_stack_behind(struct loop *loop, mdf_lowered_id item, size_t output
 /* What is stacked is a copy: the stack may as well take the original, which often can be written straight into it. */
 static void look_through_copies(const struct mdf_lowered_region *body, struct mdf_lowered_stack *stack)
 {
-    size_t i;
-
-    for (i = body->n_ops; i-- > 0;) {
+    for (size_t i = body->n_ops; i-- > 0;) {
         if (body->ops[i].code == MDF_LOWERED_COPY && body->ops[i].out == stack->item) {
             stack->item = body->ops[i].in[0];
         }
@@ -529,16 +518,15 @@ static bool is_result(const struct loop *loop, mdf_lowered_id id)
 static void share_stacks(struct loop *loop)
 {
     const struct mdf_lowered_stack *stacks = loop->result->stacks;
-    size_t i, j, k;
 
-    for (i = 0; i < loop->result->n_stacks; i++) {
-        for (j = i + 1; j < loop->result->n_stacks && is_result(loop, stacks[i].stack); j++) {
+    for (size_t i = 0; i < loop->result->n_stacks; i++) {
+        for (size_t j = i + 1; j < loop->result->n_stacks && is_result(loop, stacks[i].stack); j++) {
             bool is_same = stacks[i].item == stacks[j].item && stacks[i].is_reversed == stacks[j].is_reversed &&
                            !stacks[i].appends && !stacks[j].appends &&
                            mdf_value_has_form_of(lowering_example(loop->lowering, stacks[i].stack),
                                                  lowering_example(loop->lowering, stacks[j].stack));
 
-            for (k = 0; is_same && k < loop->n_outputs; k++) {
+            for (size_t k = 0; is_same && k < loop->n_outputs; k++) {
                 loop->results[k] = loop->results[k] == stacks[j].stack ? stacks[i].stack : loop->results[k];
             }
         }
@@ -549,17 +537,16 @@ bool loop_end(struct loop *loop)
 {
     struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop->result};
     struct lowering *lowering = loop->lowering;
-    size_t i;
 
     if (!lowering_put_choices(lowering, loop->yields, loop->body->n_yields) ||
         !lowering_end_region(lowering, &loop->result->body)) {
         return false;
     }
-    for (i = 0; i < loop->result->n_stacks; i++) {
+    for (size_t i = 0; i < loop->result->n_stacks; i++) {
         look_through_copies(&loop->result->body, &loop->result->stacks[i]);
     }
     share_stacks(loop);
-    for (i = 0; i < loop->n_carried; i++) {
+    for (size_t i = 0; i < loop->n_carried; i++) {
         mdf_lowered_id last = loop->result->states[i].parameter;
 
         lowering->facts[last].depth = loop->region.outer->depth; /* what it is after the loop */
@@ -574,16 +561,14 @@ bool loop_end(struct loop *loop)
 /* Whether all states are after the body's run as they were before it; else the first that is not is in *changing. */
 bool loop_keeps_forms(const struct loop *loop, size_t *changing)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_initial; i++) {
+    for (size_t i = 0; i < loop->n_initial; i++) {
         if (loop->stays[i] && !mdf_value_has_form_of(lowering_example(loop->lowering, loop->yields[loop->first_yield + i]),
                                                      lowering_example(loop->lowering, loop->initial[i]))) {
             *changing = i;
             return false;
         }
     }
-    for (i = 0; i < loop->result->n_states; i++) {
+    for (size_t i = 0; i < loop->result->n_states; i++) {
         if (!loop->lowering->facts[loop->result->states[i].parameter].is_open &&
             !mdf_value_has_form_of(lowering_example(loop->lowering, loop_next_of(loop, i)),
                                    lowering_example(loop->lowering, loop->result->states[i].parameter))) {
@@ -596,10 +581,8 @@ bool loop_keeps_forms(const struct loop *loop, size_t *changing)
 
 bool loop_find_optionals(struct loop *outside, const struct loop *loop, size_t n_states, bool *any)
 {
-    size_t i;
-
     *any = false;
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         mdf_lowered_id zeros = outside->zeros[i] != MDF_LOWERED_NONE || outside->is_sequence[i]
                                    ? MDF_LOWERED_NONE
                                    : lowering_zeros_of_either(outside->lowering, outside->initial[i],
@@ -703,13 +686,13 @@ static bool becomes_rows(const struct loop *loop, size_t i, mdf_lowered_id id)
 
 bool loop_keep_run(struct loop *loop, struct scope *inner, size_t n_states, size_t first_yield, bool keeps_shapes)
 {
-    size_t n_stacks = inner->code->n_yields - first_yield - n_states, i;
+    size_t n_stacks = inner->code->n_yields - first_yield - n_states;
     mdf_lowered_id *items = mdf_arena_array(&loop->lowering->scratch, n_stacks, sizeof *items);
 
     if (items == NULL) {
         return lowering_out_of_memory(loop->lowering);
     }
-    for (i = 0; i < n_states + n_stacks; i++) {
+    for (size_t i = 0; i < n_states + n_stacks; i++) {
         mdf_lowered_id id = lowering_value_of(loop->lowering, inner, inner->code->yields[first_yield + i]);
 
         bool is_new = id != MDF_LOWERED_NONE && i < n_states && !loop->is_sequence[i] && becomes_rows(loop, i, id);
@@ -767,7 +750,7 @@ static bool find_stack_form(struct lowering *lowering, const mdf_lowered_id *par
 static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id rest, bool has_rest, bool is_reversed)
 {
     struct lowering *lowering = loop->lowering;
-    size_t n = loop->n_peeled + has_rest, i;
+    size_t n = loop->n_peeled + has_rest;
     mdf_lowered_id *parts = mdf_arena_array(&lowering->scratch, n, sizeof *parts),
                    *joined = mdf_arena_array(&lowering->scratch, n, sizeof *joined);
     mdf_dtype dtype;
@@ -777,7 +760,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         parts[i] = i < loop->n_peeled ? lowering_copy_with_axis(lowering, loop->items[i][stack]) : rest;
         if (parts[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
@@ -786,7 +769,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
     if (!find_stack_form(lowering, parts, n, has_rest, &dtype, &strength)) {
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         joined[is_reversed ? n - 1 - i : i] = lowering_cast(lowering, parts[i], dtype);
     }
     return lowering_as_strong(lowering, lowering_join(lowering, joined, n), strength);
@@ -795,9 +778,7 @@ static mdf_lowered_id join_stack(struct loop *loop, size_t stack, mdf_lowered_id
 bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
                     bool (*is_reversed)(const struct mdf_code_call *source, size_t stack))
 {
-    size_t i;
-
-    for (i = 0; i < loop->source->n_outputs; i++) {
+    for (size_t i = 0; i < loop->source->n_outputs; i++) {
         if (loop->source->outputs[i] == MDF_NO_OPERAND || (i < n_states && n_left > 0)) {
             continue;
         }
@@ -813,9 +794,7 @@ bool loop_join_runs(struct loop *loop, size_t n_states, size_t n_left,
 
 bool loop_bind_results(struct loop *loop)
 {
-    size_t i;
-
-    for (i = 0; i < loop->source->n_outputs; i++) {
+    for (size_t i = 0; i < loop->source->n_outputs; i++) {
         if (loop->source->outputs[i] != MDF_NO_OPERAND &&
             !lowering_bind(loop->lowering, loop->outer, loop->source->outputs[i], loop_show_state(loop, i, loop->results[i]))) {
             return false;

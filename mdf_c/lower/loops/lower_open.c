@@ -11,13 +11,12 @@
 static uint8_t find_open_axes(const struct mdf_value *a, const struct mdf_value *b)
 {
     uint8_t bits = 0;
-    size_t axis;
 
     if (a->kind != MDF_KIND_TENSOR || b->kind != MDF_KIND_TENSOR || a->dtype != b->dtype || a->strength != b->strength ||
         a->rank != b->rank || a->rank > MDF_INLINE_RANK) {
         return UINT8_MAX;
     }
-    for (axis = 0; axis < a->rank; axis++) {
+    for (size_t axis = 0; axis < a->rank; axis++) {
         bits |= (uint8_t)((mdf_value_shape(a)[axis] != mdf_value_shape(b)[axis]) << axis);
     }
     return bits;
@@ -26,9 +25,8 @@ static uint8_t find_open_axes(const struct mdf_value *a, const struct mdf_value 
 static void open_axes(struct lowering *lowering, mdf_lowered_id id, uint8_t bits)
 {
     struct mdf_lowered_value *value = &lowering->lowered->values[id];
-    size_t axis;
 
-    for (axis = 0; axis < value->form.rank; axis++) {
+    for (size_t axis = 0; axis < value->form.rank; axis++) {
         value->form.shape.sizes[axis] = (bits >> axis & 1) != 0 ? 0 : value->form.shape.sizes[axis];
     }
     value->open_axes = bits;
@@ -178,9 +176,7 @@ static bool is_item_there(const struct lowering *lowering, const struct growth *
 
 static bool has_call(const struct region *region, const struct mdf_lowered_call *call)
 {
-    size_t i;
-
-    for (i = region->n_ops; i-- > 0;) {
+    for (size_t i = region->n_ops; i-- > 0;) {
         if (region->ops[i].code == MDF_LOWERED_CALL && region->ops[i].of.call == call) {
             return true;
         }
@@ -246,9 +242,7 @@ mdf_lowered_id lowering_operand(struct lowering *lowering, struct scope *scope, 
 
 static bool has_others(const struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->others[i] != NULL) {
             return true;
         }
@@ -258,9 +252,7 @@ static bool has_others(const struct trial *trial)
 
 static bool run_kernel(struct lowering *lowering, const struct trial *trial, struct trial *other)
 {
-    size_t i;
-
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         other->given[i] = other->effective[i] = trial->others[i] != NULL ? trial->others[i] : trial->given[i];
     }
     if (trial->source->signature != NULL &&
@@ -279,9 +271,7 @@ static bool run_kernel(struct lowering *lowering, const struct trial *trial, str
 /* Whether the results are of one form, but for some axes. */
 static bool compare(const struct trial *trial, const struct trial *other, struct other_results *others)
 {
-    size_t i;
-
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         if (trial->outputs[i] == NULL) {
             continue;
         }
@@ -306,9 +296,7 @@ static bool begin_others(struct lowering *lowering, const struct trial *trial, s
 /* Another example of each result: as it is. */
 static bool copy_results(struct lowering *lowering, const struct trial *trial, struct other_results *others)
 {
-    size_t i;
-
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         if (trial->outputs[i] != NULL && !mdf_value_copy(lowering->memory, &others->examples[i], &trial->results[i])) {
             return lowering_out_of_memory(lowering);
         }
@@ -326,10 +314,9 @@ static bool open_result(struct lowering *lowering, const struct trial *trial, co
     uint8_t *open = &others->open_axes[surprise->output];
     int64_t shape[MDF_INLINE_RANK];
     void *elements;
-    size_t d;
 
     memcpy(shape, mdf_value_shape(other), result->rank * sizeof *shape);
-    for (d = 0; d < result->rank; d++) {
+    for (size_t d = 0; d < result->rank; d++) {
         if (surprise->shape[d] != mdf_value_shape(result)[d] && (*open >> d & 1) == 0) {
             shape[d] = surprise->shape[d];
             *open |= (uint8_t)(1u << d);
@@ -350,9 +337,7 @@ static bool open_result(struct lowering *lowering, const struct trial *trial, co
 /* What earlier runs were surprised by, of this call. */
 static bool open_results(struct lowering *lowering, const struct trial *trial, struct other_results *others)
 {
-    size_t i;
-
-    for (i = 0; i < lowering->n_surprises; i++) {
+    for (size_t i = 0; i < lowering->n_surprises; i++) {
         const struct mdf_lowered_surprise *surprise = &lowering->surprises[i];
         const struct mdf_value *result = surprise->source != trial->source ? NULL : &trial->results[surprise->output];
 
@@ -383,9 +368,7 @@ static bool is_in_body(const struct lowering *lowering)
 /* C source has no open axes: a loop in which results of a call have several shapes is refused as one, and may be written out. */
 static bool refuse_surprises(struct lowering *lowering, const struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < lowering->n_surprises; i++) {
+    for (size_t i = 0; i < lowering->n_surprises; i++) {
         if (lowering->surprises[i].source == trial->source && is_in_body(lowering)) {
             return lowering_fail(lowering, MDF_REFUSED_OPEN_LENGTH);
         }
@@ -396,7 +379,7 @@ static bool refuse_surprises(struct lowering *lowering, const struct trial *tria
 static bool run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
 {
     struct trial other = {.source = trial->source};
-    size_t n = trial->source->n_outputs, i;
+    size_t n = trial->source->n_outputs;
 
     *others = (struct other_results){.is_open = trial->is_open};
     if (!has_others(trial)) {
@@ -407,7 +390,7 @@ static bool run_others(struct lowering *lowering, const struct trial *trial, str
     }
     others->is_there =
         lowering_begin_trial(lowering, &other) && run_kernel(lowering, trial, &other) && compare(trial, &other, others);
-    for (i = 0; others->is_there && i < n; i++) {
+    for (size_t i = 0; others->is_there && i < n; i++) {
         mdf_value_swap(&others->examples[i], &other.results[i]);
     }
     lowering_end_trial(lowering, &other);
@@ -418,13 +401,11 @@ static bool run_others(struct lowering *lowering, const struct trial *trial, str
 
 bool lowering_run_others(struct lowering *lowering, const struct trial *trial, struct other_results *others)
 {
-    size_t i;
-
     if (run_others(lowering, trial, others) &&
         (lowering->is_for_source ? refuse_surprises(lowering, trial) : open_results(lowering, trial, others))) {
         return true;
     }
-    for (i = 0; others->examples != NULL && i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; others->examples != NULL && i < trial->source->n_outputs; i++) {
         mdf_value_clear(lowering->memory, &others->examples[i]);
     }
     return false;
@@ -432,9 +413,7 @@ bool lowering_run_others(struct lowering *lowering, const struct trial *trial, s
 
 bool lowering_note_others(struct lowering *lowering, struct scope *scope, const struct trial *trial, struct other_results *others)
 {
-    size_t i;
-
-    for (i = 0; others->is_there && i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; others->is_there && i < trial->source->n_outputs; i++) {
         mdf_lowered_id id = trial->outputs[i] == NULL || lowering_has_failed(lowering)
                                 ? MDF_LOWERED_NONE
                                 : lowering_any_value_of(lowering, scope, trial->source->outputs[i]);

@@ -63,9 +63,8 @@ bool lowering_move_first(struct lowering *lowering, const struct mdf_value *valu
 void lowering_strides_of_turned(const struct mdf_value *form, size_t axis, int64_t *strides)
 {
     int64_t stride = 1;
-    size_t d;
 
-    for (d = form->rank; d-- > 0;) {
+    for (size_t d = form->rank; d-- > 0;) {
         if (d != axis) {
             strides[d] = form->shape.sizes[d] == 1 ? 0 : stride;
             stride *= form->shape.sizes[d];
@@ -98,11 +97,11 @@ static bool number_places(struct lowering *lowering, mdf_lowered_id id, size_t a
     const struct mdf_value *form = &lowering->lowered->values[id].form;
     const struct lowering_view *view = &lowering->facts[id].view;
     int64_t shape[MDF_INLINE_RANK], *numbers;
-    size_t n = 1, i, d;
+    size_t n = 1;
 
     memcpy(shape, mdf_value_shape(form), form->rank * sizeof *shape);
     shape[axis] = length;
-    for (d = 0; d < form->rank; d++) {
+    for (size_t d = 0; d < form->rank; d++) {
         n *= (size_t)shape[d];
         if (n == 0 || n > LONGEST) {
             return false;
@@ -115,7 +114,7 @@ static bool number_places(struct lowering *lowering, mdf_lowered_id id, size_t a
     if (view->is_there) {
         lowering_number_places(view, shape, form->rank, numbers);
     }
-    for (i = 0; !view->is_there && i < n; i++) {
+    for (size_t i = 0; !view->is_there && i < n; i++) {
         numbers[i] = (int64_t)i;
     }
     return true;
@@ -129,11 +128,10 @@ static bool move_places(struct lowering *lowering, const struct trial *trial, in
     struct trial run = {.source = trial->source};
     struct mdf_value numbered = {0};
     bool is_view = false;
-    size_t i;
 
     if (number_places(lowering, id, lowering_open_axis(&lowering->lowered->values[id]), length, &numbered) &&
         lowering_begin_trial(lowering, &run)) {
-        for (i = 0; i < trial->n; i++) {
+        for (size_t i = 0; i < trial->n; i++) {
             run.ids[i] = trial->ids[i];
             run.given[i] = run.effective[i] = i == 0 ? &numbered : trial->given[i];
         }
@@ -175,9 +173,9 @@ static bool is_all(const struct lowering *lowering, const struct lowering_view *
                    const int64_t *lengths, const struct mdf_value *second)
 {
     int64_t stride = (int64_t)mdf_lowered_open_stride(&lowering->lowered->values[view->id]);
-    size_t n_open = 0, d;
+    size_t n_open = 0;
 
-    for (d = 0; d < first->rank; d++) {
+    for (size_t d = 0; d < first->rank; d++) {
         if (first->shape.sizes[d] != second->shape.sizes[d]) {
             n_open++;
             if (first->shape.sizes[d] != lengths[0] || second->shape.sizes[d] != lengths[1] || view->strides[d] != stride) {
@@ -198,19 +196,18 @@ bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *tria
     const struct mdf_setting *setting = trial->source->operator->settings;
     const char *fields = trial->source->settings;
     bool may_cut = false;
-    size_t i, k;
 
     if (trial->source->operator->move == NULL) {
         return false;
     }
-    for (i = 1; i < trial->n; i++) {
+    for (size_t i = 1; i < trial->n; i++) {
         struct mdf_value numbers = {0};
 
         if (trial->given[i] != NULL && trial->given[i]->kind == MDF_KIND_TENSOR) {
             if (!mdf_value_convert(lowering->memory, &numbers, trial->given[i], MDF_DTYPE_INT64)) {
                 return lowering_out_of_memory(lowering);
             }
-            for (k = 0; k < numbers.length; k++) {
+            for (size_t k = 0; k < numbers.length; k++) {
                 may_cut = may_cut || is_beyond(((const int64_t *)numbers.data)[k], length);
             }
             mdf_value_clear(lowering->memory, &numbers);
@@ -222,7 +219,7 @@ bool lowering_may_cut_beyond(struct lowering *lowering, const struct trial *tria
         } else if (setting->type == MDF_SETTING_INTS) {
             const struct mdf_ints *ints = (const struct mdf_ints *)(fields + setting->offset);
 
-            for (k = 0; ints->items != NULL && k < ints->n; k++) {
+            for (size_t k = 0; ints->items != NULL && k < ints->n; k++) {
                 may_cut = may_cut || is_beyond(ints->items[k], length);
             }
         }
@@ -237,7 +234,7 @@ static bool find_view(struct lowering *lowering, const struct trial *trial, stru
     mdf_error kept = lowering->execution->context.error;
     int64_t lengths[3] = {FIRST_LENGTH, SECOND_LENGTH, 0};
     struct mdf_value made[3] = {{0}};
-    size_t n_lengths, i;
+    size_t n_lengths;
     bool is_view;
 
     *view = (struct lowering_view){0};
@@ -251,7 +248,7 @@ static bool find_view(struct lowering *lowering, const struct trial *trial, stru
     view->is_there = true;
     view->id = base_of(lowering, trial->ids[0]);
     view->at = MDF_LOWERED_NONE;
-    for (i = 1; is_view && i < n_lengths; i++) {
+    for (size_t i = 1; is_view && i < n_lengths; i++) {
         struct lowering_view other = {0};
 
         is_view = move_places(lowering, trial, lengths[i], &made[i], &other) && made[i].rank == made[0].rank &&

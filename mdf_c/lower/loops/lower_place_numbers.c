@@ -153,23 +153,21 @@ static mdf_lowered_id make_number(struct numbering *numbering, const struct mdf_
 /* Drops what nothing needs any more. */
 static void drop_unneeded(struct mdf_lowered_nest *nest)
 {
-    size_t at, i;
-
-    for (at = nest->n_steps; at-- > 0;) {
+    for (size_t at = nest->n_steps; at-- > 0;) {
         uint8_t numbers[MDF_NEST_MOST_STEPS];
         struct mdf_nest_set needed = {{0}};
 
-        for (i = at + 1; i < nest->n_steps; i++) {
+        for (size_t i = at + 1; i < nest->n_steps; i++) {
             mdf_nest_add_operands(&nest->steps[i], &needed);
         }
         if (nest->steps[at].kind == MDF_NEST_STORE || mdf_nest_set_has(&needed, at)) {
             continue;
         }
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             numbers[i] = (uint8_t)(i > at ? i - 1 : i);
         }
         memmove(&nest->steps[at], &nest->steps[at + 1], (--nest->n_steps - at) * sizeof *nest->steps);
-        for (i = at; i < nest->n_steps; i++) {
+        for (size_t i = at; i < nest->n_steps; i++) {
             mdf_nest_renumber(&nest->steps[i], numbers);
         }
     }
@@ -230,13 +228,12 @@ static bool take_what_stays(struct numbering *numbering, struct mdf_nest_step *s
 static bool number_places(struct numbering *numbering, struct mdf_lowered_nest *nest)
 {
     bool done = true;
-    size_t i;
 
     numbering->nest = nest;
     if (nest->n_axes != 0 || nest->is_open || !has_only_needed(nest)) {
         return true;
     }
-    for (i = 0; done && i < nest->n_steps; i++) {
+    for (size_t i = 0; done && i < nest->n_steps; i++) {
         const struct mdf_nest_step *load = &nest->steps[i];
 
         if (looks_at_number(numbering, load, false)) {

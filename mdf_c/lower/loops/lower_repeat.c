@@ -27,9 +27,9 @@ void lowering_mark_written(const struct mdf_code *code, size_t first, size_t end
 
 static size_t count_written(const struct repetition *repetition)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < repetition->n_slots; i++) {
+    for (size_t i = 0; i < repetition->n_slots; i++) {
         n += repetition->is_written[i];
     }
     return n;
@@ -100,9 +100,7 @@ mdf_lowered_id lowering_meet_repeated(struct lowering *lowering, struct repetiti
 static mdf_lowered_id state_that_becomes(const struct repetition *repetition, size_t n_states, const mdf_lowered_id *ids,
                                          mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         if (ids[i] == id) {
             return repetition->loop->states[i].parameter;
         }
@@ -134,9 +132,7 @@ static bool leave_slot(struct lowering *lowering, struct repetition *repetition,
 
 static bool leave_slots(struct lowering *lowering, struct repetition *repetition, const bool *leaves, mdf_lowered_id *ids)
 {
-    size_t i;
-
-    for (i = 0; i < repetition->body.capacity; i++) {
+    for (size_t i = 0; i < repetition->body.capacity; i++) {
         const struct binding *binding = &repetition->body.bindings[i];
         size_t index = MDF_OPERAND_INDEX(binding->operand);
 
@@ -150,9 +146,7 @@ static bool leave_slots(struct lowering *lowering, struct repetition *repetition
 
 static bool carry_states(struct lowering *lowering, struct repetition *repetition, const mdf_lowered_id *ids)
 {
-    size_t i;
-
-    for (i = 0; i < repetition->loop->n_states; i++) {
+    for (size_t i = 0; i < repetition->loop->n_states; i++) {
         if (!lowering_carry(lowering, &repetition->region, repetition->loop, i, ids[i])) {
             return false;
         }
@@ -221,13 +215,12 @@ bool lowering_stack_runs(struct lowering *lowering, struct repetition *repetitio
                          mdf_lowered_id *stacks)
 {
     struct mdf_lowered_loop *loop = repetition->loop;
-    size_t i;
 
     loop->stacks = mdf_arena_array(&lowering->lowered->arena, n, sizeof *loop->stacks);
     if (loop->stacks == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_lowered_id item = own_item(lowering, items[i]);
         struct mdf_value whole = {0};
         size_t whole_bytes;
@@ -254,13 +247,12 @@ bool lowering_rows_repeated(struct lowering *lowering, struct repetition *repeti
                             mdf_lowered_id *items)
 {
     struct mdf_lowered_loop *loop = repetition->loop;
-    size_t i;
 
     loop->rows = mdf_arena_array(&lowering->lowered->arena, n, sizeof *loop->rows);
     if (loop->rows == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_lowered_id source = lowering_add_value(lowering, MDF_LOWERED_INPUT, &rows[i]);
         struct mdf_value item = {0};
 
@@ -282,12 +274,11 @@ bool lowering_end_repetition(struct lowering *lowering, struct repetition *repet
     struct mdf_lowered_loop *loop = repetition->loop;
     struct mdf_lowered_op op = {.code = MDF_LOWERED_LOOP, .out = MDF_LOWERED_NONE, .of.loop = loop};
     mdf_lowered_id *ids = mdf_arena_array(&lowering->scratch, count_written(repetition) + 1, sizeof *ids);
-    size_t i;
 
     if (ids == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         ids[i] = lowering_value_at(lowering, &repetition->body, repetition->operands[i]);
         if (ids[i] == MDF_LOWERED_NONE) {
             return false;
@@ -297,7 +288,7 @@ bool lowering_end_repetition(struct lowering *lowering, struct repetition *repet
         !lowering_end_region(lowering, &loop->body)) {
         return false;
     }
-    for (i = 0; i < loop->n_states; i++) {
+    for (size_t i = 0; i < loop->n_states; i++) {
         mdf_lowered_id last = loop->states[i].parameter;
 
         lowering->facts[last].depth = repetition->region.outer->depth; /* what it is after the loop */

@@ -64,9 +64,9 @@ static bool takes_element(const struct lowering *lowering, const struct mdf_lowe
 static size_t count_taken(const struct lowering *lowering, const struct mdf_lowered_region *body, size_t first,
                           const struct row *row)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = first + 1; i < body->n_ops && body->ops[i].code != MDF_LOWERED_PUT; i++) {
+    for (size_t i = first + 1; i < body->n_ops && body->ops[i].code != MDF_LOWERED_PUT; i++) {
         n += takes_element(lowering, &body->ops[i], row);
     }
     return n;

@@ -55,9 +55,8 @@ static mdf_lowered_id find_row(struct lowering *lowering, const struct counted_i
     struct mdf_value item = {0};
     struct mdf_lowered_rows *rows;
     mdf_lowered_id parameter;
-    size_t i;
 
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         if (loop->rows[i].source == items->from && loop->rows[i].is_reversed == items->is_reversed &&
             lowering_example(lowering, loop->rows[i].parameter)->strength == strength) {
             return loop->rows[i].parameter;

@@ -84,9 +84,9 @@ static bool is_read_in_place(const struct scan *scan, size_t row, const struct m
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
     struct item item = {.body = body};
     mdf_operand formal = scan->n_states + row < body->n_formals ? body->formals[scan->n_states + row] : MDF_NO_OPERAND;
-    size_t n = 1, d;
+    size_t n = 1;
 
-    for (d = axis + 1; d < whole->rank; d++) {
+    for (size_t d = axis + 1; d < whole->rank; d++) {
         n *= (size_t)mdf_value_shape(whole)[d];
     }
     if (axis == 0 || n < FEWEST_TOGETHER || scan->n_states == 0 || body->program != NULL || formal == MDF_NO_OPERAND ||
@@ -109,9 +109,7 @@ static size_t axis_of(const struct scan *scan, size_t row)
 /* Lays all arrays out with their items in front. */
 static bool move_sources(struct scan *scan)
 {
-    size_t i;
-
-    for (i = 0; i < scan->n_rows; i++) {
+    for (size_t i = 0; i < scan->n_rows; i++) {
         mdf_lowered_id *source = &scan->loop.sources[i];
 
         *source = lowering_move_axis(scan->loop.lowering, *source, axis_of(scan, i), 0);
@@ -180,9 +178,8 @@ static bool begin_rows(struct loop *loop, size_t n)
 static bool read_length(struct scan *scan)
 {
     struct lowering *lowering = scan->loop.lowering;
-    size_t i;
 
-    for (i = 0; i < scan->n_rows; i++) {
+    for (size_t i = 0; i < scan->n_rows; i++) {
         size_t length = (size_t)mdf_value_shape(lowering_example(lowering, scan->loop.sources[i]))[axis_of(scan, i)];
 
         if (i > 0 && length != scan->length) {
@@ -199,7 +196,7 @@ static bool read_length(struct scan *scan)
 static bool lower_runs(const struct scan *scan, struct loop *loop, bool *changes, size_t *changing)
 {
     struct mdf_lowered_loop *result;
-    size_t n_states = scan->n_states, i;
+    size_t n_states = scan->n_states;
 
     if (!loop_begin(loop, 0) || !begin_rows(loop, scan->n_rows)) {
         return false;
@@ -208,12 +205,12 @@ static bool lower_runs(const struct scan *scan, struct loop *loop, bool *changes
     result->n_runs = scan->trip_count == MDF_LOWERED_NONE ? scan->length - loop->n_peeled : SIZE_MAX;
     result->trip_count = scan->trip_count;
     result->n_padded = scan->trip_count == MDF_LOWERED_NONE ? 0 : scan->length;
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         if (!loop_add_state(loop, i, i)) {
             return false;
         }
     }
-    for (i = 0; i < scan->n_rows; i++) {
+    for (size_t i = 0; i < scan->n_rows; i++) {
         mdf_lowered_id item = axis_of(scan, i) > 0 ? read_in_place(scan, loop, i)
                                                    : add_row(loop, loop->sources[i], is_row_reversed(loop->source, i));
 
@@ -232,7 +229,7 @@ static bool lower_runs(const struct scan *scan, struct loop *loop, bool *changes
     if (!loop_carry_states(loop)) {
         return false;
     }
-    for (i = n_states; i < loop->n_outputs; i++) {
+    for (size_t i = n_states; i < loop->n_outputs; i++) {
         if (!loop_add_stack(loop, loop->yields[i], i, is_reversed(loop->source, i - n_states))) {
             return false;
         }
@@ -247,12 +244,12 @@ static bool peel(struct scan *scan)
     struct lowering *lowering = loop->lowering;
     const struct mdf_code *body = loop->outer->code->bodies[loop->source->bodies[0]];
     struct scope inner = {.code = body, .outer = loop->outer};
-    size_t n_states = scan->n_states, n_runs = scan->length - loop->n_peeled, i;
+    size_t n_states = scan->n_states, n_runs = scan->length - loop->n_peeled;
 
     if (!move_sources(scan)) {
         return false;
     }
-    for (i = 0; i < n_states + scan->n_rows; i++) {
+    for (size_t i = 0; i < n_states + scan->n_rows; i++) {
         bool is_row = i >= n_states, is_last = is_row && is_row_reversed(loop->source, i - n_states);
         mdf_lowered_id id = is_row ? lowering_item(lowering, loop->sources[i - n_states], is_last ? n_runs - 1 : 0)
                                    : loop_show_state(loop, i, loop->initial[i]);
@@ -306,14 +303,14 @@ static bool read_sources(struct scan *scan)
 {
     struct loop *loop = &scan->loop;
     struct lowering *lowering = loop->lowering;
-    size_t i, axis;
+    size_t axis;
 
     loop->sources = mdf_arena_array(&lowering->scratch, scan->n_rows, sizeof *loop->sources);
     scan->axes = mdf_arena_array(&lowering->scratch, scan->n_rows, sizeof *scan->axes);
     if (loop->sources == NULL || scan->axes == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < scan->n_rows; i++) {
+    for (size_t i = 0; i < scan->n_rows; i++) {
         const struct mdf_value *whole;
 
         loop->sources[i] = lowering_value_of(lowering, loop->outer, loop->source->inputs[scan->n_states + i]);
@@ -341,9 +338,9 @@ static bool read_sources(struct scan *scan)
 static bool move_stacks(struct scan *scan)
 {
     struct loop *loop = &scan->loop;
-    size_t i, axis;
+    size_t axis;
 
-    for (i = scan->n_states; i < loop->source->n_outputs; i++) {
+    for (size_t i = scan->n_states; i < loop->source->n_outputs; i++) {
         mdf_lowered_id *stack = &loop->results[i];
 
         if (loop->source->outputs[i] == MDF_NO_OPERAND ||
@@ -366,9 +363,9 @@ static bool move_stacks(struct scan *scan)
 static bool has_no_item(struct scan *scan)
 {
     struct loop *loop = &scan->loop;
-    size_t i, axis;
+    size_t axis;
 
-    for (i = 0; i < scan->n_rows; i++) {
+    for (size_t i = 0; i < scan->n_rows; i++) {
         mdf_lowered_id id = lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[scan->n_states + i]);
         const struct mdf_value *whole = id == MDF_LOWERED_NONE ? NULL : lowering_example(loop->lowering, id);
 
@@ -388,13 +385,13 @@ static mdf_lowered_id add_empty(struct scan *scan, size_t output)
     static const uint64_t nothing = 0;
     int64_t shape[MDF_INLINE_RANK];
     struct mdf_value empty = {0};
-    size_t axis, d;
+    size_t axis;
 
     if (type->dtype == MDF_DTYPE_NONE || type->dtype == MDF_DTYPE_STRING || !type->has_shape || type->rank >= MDF_INLINE_RANK ||
         !find_axis(loop->source, "scan_output_axes", output - scan->n_states, type->rank + 1, &axis)) {
         return MDF_LOWERED_NONE;
     }
-    for (d = 0; d <= type->rank; d++) {
+    for (size_t d = 0; d <= type->rank; d++) {
         shape[d] = d == axis ? 0 : type->shape[d - (d > axis)];
         if (shape[d] < 0) {
             return MDF_LOWERED_NONE;
@@ -408,12 +405,11 @@ static mdf_lowered_id add_empty(struct scan *scan, size_t output)
 static bool lower_nothing(struct scan *scan)
 {
     struct loop *loop = &scan->loop;
-    size_t i;
 
     if (!loop_read_initial(loop, 0, scan->n_states)) {
         return false;
     }
-    for (i = 0; i < loop->source->n_outputs; i++) {
+    for (size_t i = 0; i < loop->source->n_outputs; i++) {
         loop->results[i] = i < scan->n_states ? loop->initial[i] : add_empty(scan, i);
         if (loop->results[i] == MDF_LOWERED_NONE) {
             return lowering_fail(loop->lowering, MDF_REFUSED_SCAN_AXIS);
@@ -436,9 +432,7 @@ static bool lower_scan(struct scan *scan)
 /* Sequences are scanned, what is none is the same in each run. */
 static bool bind_map_inputs(struct loop *loop, mdf_lowered_id *sequences)
 {
-    size_t i;
-
-    for (i = 0; i < loop->source->n_inputs; i++) {
+    for (size_t i = 0; i < loop->source->n_inputs; i++) {
         mdf_lowered_id id = sequences[i] != MDF_LOWERED_NONE
                                 ? add_row(loop, sequences[i], false)
                                 : lowering_value_of(loop->lowering, loop->outer, loop->source->inputs[i]);
@@ -454,10 +448,9 @@ static bool bind_map_inputs(struct loop *loop, mdf_lowered_id *sequences)
 static bool read_sequences(struct loop *loop, mdf_lowered_id *sequences, size_t *length)
 {
     struct lowering *lowering = loop->lowering;
-    size_t i;
 
     *length = 0;
-    for (i = 0; i < loop->source->n_inputs; i++) {
+    for (size_t i = 0; i < loop->source->n_inputs; i++) {
         mdf_lowered_id id = lowering_value_of(lowering, loop->outer, loop->source->inputs[i]);
         size_t n;
 
@@ -507,9 +500,8 @@ static bool map_item(struct lowering *lowering, struct scope *scope, const struc
 {
     const struct mdf_code *body = scope->code->bodies[source->bodies[0]];
     struct scope inner = {.code = body, .outer = scope};
-    size_t i;
 
-    for (i = 0; i < source->n_inputs; i++) {
+    for (size_t i = 0; i < source->n_inputs; i++) {
         mdf_lowered_id input = lowering_value_of(lowering, scope, source->inputs[i]);
         mdf_lowered_id item = input == MDF_LOWERED_NONE ? input : map_input(lowering, input, n, k);
 
@@ -520,7 +512,7 @@ static bool map_item(struct lowering *lowering, struct scope *scope, const struc
     if (!lowering_run_inside(lowering, &inner)) {
         return false;
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         results[i * n + k] = lowering_value_of(lowering, &inner, body->yields[i]);
     }
     return !lowering_has_failed(lowering);
@@ -531,7 +523,6 @@ static bool map_items(struct lowering *lowering, struct scope *scope, const stru
 {
     const struct mdf_code *body = scope->code->bodies[source->bodies[0]];
     mdf_lowered_id *results = mdf_arena_array(&lowering->scratch, n * source->n_outputs, sizeof *results);
-    size_t k, i;
 
     if (results == NULL) {
         return lowering_out_of_memory(lowering);
@@ -540,12 +531,12 @@ static bool map_items(struct lowering *lowering, struct scope *scope, const stru
         n > MOST_WRITTEN_OUT) {
         return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
     }
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         if (!map_item(lowering, scope, source, n, k, results)) {
             return false;
         }
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if (source->outputs[i] != MDF_NO_OPERAND &&
             !lowering_bind(lowering, scope, source->outputs[i], lowering_add_items(lowering, results + i * n, n))) {
             return false;
@@ -559,7 +550,7 @@ bool lowering_map(struct lowering *lowering, struct scope *scope, const struct m
     struct loop loop = {.lowering = lowering, .outer = scope, .source = source};
     mdf_lowered_id first = source->n_inputs > 0 ? lowering_value_of(lowering, scope, source->inputs[0]) : MDF_LOWERED_NONE;
     mdf_lowered_id *sequences = mdf_arena_array(&lowering->scratch, source->n_inputs, sizeof *sequences);
-    size_t length, i;
+    size_t length;
 
     if (sequences == NULL) {
         return lowering_out_of_memory(lowering);
@@ -577,7 +568,7 @@ bool lowering_map(struct lowering *lowering, struct scope *scope, const struct m
         !loop_run_body(&loop) || !loop_carry_states(&loop)) {
         return lowering_fail(lowering, MDF_REFUSED_WRONG_INPUTS);
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if (source->outputs[i] != MDF_NO_OPERAND && !loop_add_stack(&loop, loop.yields[i], i, false)) {
             return false;
         }
@@ -585,7 +576,7 @@ bool lowering_map(struct lowering *lowering, struct scope *scope, const struct m
     if (!loop_end(&loop)) {
         return false;
     }
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if (source->outputs[i] != MDF_NO_OPERAND &&
             !lowering_bind(lowering, scope, source->outputs[i], lowering_add_sequence(lowering, loop.results[i]))) {
             return false;
@@ -634,12 +625,12 @@ static bool read_lengths(struct batch *batch)
 static bool read_batch(struct batch *batch, const struct scan *scan)
 {
     struct loop *loop = &batch->loop;
-    size_t n = scan->n_states + scan->n_rows, i;
+    size_t n = scan->n_states + scan->n_rows;
 
     if (!loop_read_initial(loop, 1, n)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_value *whole = lowering_example(loop->lowering, loop->initial[i]);
         bool is_row = i >= scan->n_states;
 
@@ -665,9 +656,8 @@ static bool has_result(const struct scan *scan, size_t output)
 static bool declares_items(const struct batch *batch, const struct scan *scan)
 {
     struct lowering *lowering = batch->loop.lowering;
-    size_t i;
 
-    for (i = scan->n_states; i < batch->loop.n_outputs; i++) {
+    for (size_t i = scan->n_states; i < batch->loop.n_outputs; i++) {
         if (has_result(scan, i) &&
             !loop_declares_item(&batch->loop.body->yield_types[i], lowering_example(lowering, scan->loop.results[i]))) {
             return false;
@@ -698,12 +688,11 @@ static bool lower_entry(struct batch *batch, struct scan *scan)
 {
     struct loop *loop = &batch->loop;
     struct lowering *lowering = loop->lowering;
-    size_t i;
 
     if (!begin_rows(loop, scan->n_states + scan->n_rows + 1)) {
         return false;
     }
-    for (i = 0; i < scan->n_states + scan->n_rows; i++) {
+    for (size_t i = 0; i < scan->n_states + scan->n_rows; i++) {
         scan->loop.initial[i] = add_row(loop, loop->initial[i], false);
         if (scan->loop.initial[i] == MDF_LOWERED_NONE) {
             return false;
@@ -725,7 +714,6 @@ static bool lower_batch(struct scan *scan)
     struct loop *loop = &batch.loop;
     bool is_sure;
     mdf_lowered_id any = MDF_LOWERED_NONE;
-    size_t i;
 
     if (!read_batch(&batch, scan) || !loop_read_initial(&scan->loop, 1, scan->n_states + scan->n_rows) || !loop_begin(loop, 0)) {
         return false;
@@ -734,7 +722,7 @@ static bool lower_batch(struct scan *scan)
     if (!lower_entry(&batch, scan)) {
         return false;
     }
-    for (i = 0; i < loop->n_outputs; i++) {
+    for (size_t i = 0; i < loop->n_outputs; i++) {
         if (has_result(scan, i) && !loop_add_stack(loop, scan->loop.results[i], i, false)) {
             return false;
         }

@@ -94,9 +94,7 @@ static void count_other_result(void *context, mdf_lowered_id id)
 
 static void count_nest(struct finding *finding, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE) {
@@ -112,9 +110,8 @@ static void count_nest(struct finding *finding, const struct mdf_lowered_nest *n
 static void count_uses(struct finding *finding)
 {
     const struct mdf_lowered_loop *loop = finding->arrays->loop;
-    size_t i;
 
-    for (i = 0; i < loop->body.n_ops; i++) {
+    for (size_t i = 0; i < loop->body.n_ops; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         finding->is_written[i] =
@@ -126,7 +123,7 @@ static void count_uses(struct finding *finding)
             mdf_lowered_visit_results(op, count_other_result, finding);
         }
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         count_other_read(finding, loop->stacks[i].item, false);
     }
 }
@@ -159,14 +156,12 @@ static bool is_short_state(const struct finding *finding, const struct mdf_lower
 static void choose_arrays(struct finding *finding)
 {
     struct short_arrays *arrays = finding->arrays;
-    mdf_lowered_id id;
-    size_t i;
 
-    for (id = 0; id < arrays->n_values; id++) {
+    for (mdf_lowered_id id = 0; id < arrays->n_values; id++) {
         arrays->array[id] = (struct short_array){.is_apart = is_made_here(finding, id) && finding->uses[id].n_read > 0,
                                                  .is_stored = finding->uses[id].n_other_read > 0};
     }
-    for (i = 0; i < arrays->loop->n_states; i++) {
+    for (size_t i = 0; i < arrays->loop->n_states; i++) {
         const struct mdf_lowered_state *state = &arrays->loop->states[i];
         bool is_apart = is_short_state(finding, state);
 
@@ -181,9 +176,8 @@ static void choose_arrays(struct finding *finding)
 static bool waits(const struct finding *finding, const struct mdf_lowered_nest *nest)
 {
     bool has_apart = false, folds = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         has_apart = has_apart || ((step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) &&
@@ -211,9 +205,8 @@ static bool is_put_into(const struct finding *finding, mdf_lowered_id id)
 static bool folds_what_is_put(const struct finding *finding, const struct mdf_lowered_nest *nest)
 {
     bool loads = false, folds = false, stores = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         loads = loads || (step->kind == MDF_NEST_LOAD && step->view.at != MDF_NEST_NONE && is_put_into(finding, step->view.id));
@@ -228,14 +221,13 @@ static bool folds_what_is_put(const struct finding *finding, const struct mdf_lo
 static void choose_nests(struct finding *finding)
 {
     const struct mdf_lowered_region *body = &finding->arrays->loop->body;
-    size_t i, k;
 
-    for (i = 0; i < body->n_ops; i++) {
+    for (size_t i = 0; i < body->n_ops; i++) {
         const struct mdf_lowered_nest *nest = finding->is_written[i] ? body->ops[i].of.nest : NULL;
         bool any = nest != NULL && folds_what_is_put(finding, nest);
 
         finding->pays = finding->pays || any;
-        for (k = 0; nest != NULL && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && k < nest->n_steps; k++) {
             const struct mdf_nest_step *step = &nest->steps[k];
 
             any = any || ((step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE) &&
@@ -272,9 +264,8 @@ static bool store_last(struct short_arrays *arrays, struct mdf_lowered_region *r
                        const struct mdf_lowered_state *states, size_t n)
 {
     struct mdf_lowered_op *ops = lowering_insert_ops(arrays->lowering, region, at + 1, n);
-    size_t k;
 
-    for (k = 0; ops != NULL && k < n; k++) {
+    for (size_t k = 0; ops != NULL && k < n; k++) {
         struct mdf_nest_view from = {.id = states[k].parameter, .at = MDF_NEST_NONE},
                              to = {.id = array, .first = (int64_t)k, .at = MDF_NEST_NONE};
 
@@ -292,9 +283,9 @@ static bool split_state(struct short_arrays *arrays, struct mdf_lowered_region *
                         const struct mdf_lowered_state *state, struct mdf_lowered_state *split)
 {
     mdf_dtype dtype = (mdf_dtype)arrays->lowering->lowered->values[state->parameter].form.dtype;
-    size_t n = arrays->lowering->lowered->values[state->parameter].form.length, k;
+    size_t n = arrays->lowering->lowered->values[state->parameter].form.length;
 
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         split[k].parameter = short_number(arrays, MDF_LOWERED_PARAMETER, dtype);
         split[k].next = short_number(arrays, MDF_LOWERED_RESULT, dtype);
         if (split[k].parameter == MDF_LOWERED_NONE || split[k].next == MDF_LOWERED_NONE ||
@@ -311,9 +302,8 @@ static bool split_state(struct short_arrays *arrays, struct mdf_lowered_region *
 static bool write_body(const struct finding *finding)
 {
     const struct mdf_lowered_region *body = &finding->arrays->loop->body;
-    size_t i;
 
-    for (i = 0; i < body->n_ops; i++) {
+    for (size_t i = 0; i < body->n_ops; i++) {
         if (finding->is_written[i] ? !short_nest_write(finding->arrays, body->ops[i].of.nest)
                                    : !short_add_op(finding->arrays, &body->ops[i])) {
             return false;
@@ -325,9 +315,9 @@ static bool write_body(const struct finding *finding)
 /* The last ops of the new body: what the states that stand for `state` are next. */
 static bool write_next(struct short_arrays *arrays, const struct mdf_lowered_state *state, const struct mdf_lowered_state *split)
 {
-    size_t n = arrays->lowering->lowered->values[state->parameter].form.length, k;
+    size_t n = arrays->lowering->lowered->values[state->parameter].form.length;
 
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         struct mdf_lowered_op op = {.code = MDF_LOWERED_COPY,
                                     .dtype = arrays->lowering->lowered->values[state->parameter].form.dtype,
                                     .n_in = 1,
@@ -369,9 +359,8 @@ static bool split_states(struct short_arrays *arrays, struct mdf_lowered_region 
                          struct mdf_lowered_state *states)
 {
     const struct mdf_lowered_loop *loop = arrays->loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; states += count_split(arrays, &loop->states[i]), i++) {
+    for (size_t i = 0; i < loop->n_states; states += count_split(arrays, &loop->states[i]), i++) {
         *states = loop->states[i];
         if (short_array_of(arrays, loop->states[i].parameter) != NULL &&
             !split_state(arrays, region, at, &loop->states[i], states)) {
@@ -384,9 +373,8 @@ static bool split_states(struct short_arrays *arrays, struct mdf_lowered_region 
 static bool write_all_next(struct short_arrays *arrays, const struct mdf_lowered_state *states)
 {
     const struct mdf_lowered_loop *loop = arrays->loop;
-    size_t i;
 
-    for (i = 0; i < loop->n_states; states += count_split(arrays, &loop->states[i]), i++) {
+    for (size_t i = 0; i < loop->n_states; states += count_split(arrays, &loop->states[i]), i++) {
         if (short_array_of(arrays, loop->states[i].parameter) != NULL && !write_next(arrays, &loop->states[i], states)) {
             return false;
         }
@@ -400,20 +388,20 @@ static bool take_apart(struct finding *finding, struct mdf_lowered_region *regio
     struct short_arrays *arrays = finding->arrays;
     struct mdf_lowered_loop *loop = arrays->loop;
     const struct mdf_lowered_state *old = loop->states;
-    size_t n_old = loop->n_states, n = 0, i;
+    size_t n_old = loop->n_states, n = 0;
     struct mdf_lowered_state *states =
         mdf_arena_array(&arrays->lowering->lowered->arena, n_old * SHORT_ARRAY_MOST + 1, sizeof *states);
 
     if (states == NULL || !split_states(arrays, region, at, states) || !write_body(finding) || !write_all_next(arrays, states)) {
         return lowering_out_of_memory(arrays->lowering);
     }
-    for (i = 0; i < n_old; i++) {
+    for (size_t i = 0; i < n_old; i++) {
         n += count_split(arrays, &old[i]);
     }
     loop->states = states;
     loop->n_states = n;
     loop->body = (struct mdf_lowered_region){arrays->ops, arrays->n_ops};
-    for (i = 0; i < n_old; states += count_split(arrays, &old[i]), i++) {
+    for (size_t i = 0; i < n_old; states += count_split(arrays, &old[i]), i++) {
         if (short_array_of(arrays, old[i].parameter) != NULL && !leave_array(arrays, region, *at, &old[i], states)) {
             return false;
         }

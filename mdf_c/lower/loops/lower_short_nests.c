@@ -90,9 +90,8 @@ static mdf_lowered_id write_element(const struct writing *writing, size_t point)
 {
     const struct mdf_nest_step *step = writing->step;
     struct mdf_lowered_op op = draft_op_of(step);
-    size_t i;
 
-    for (i = 0; i < step->n_in; i++) {
+    for (size_t i = 0; i < step->n_in; i++) {
         op.in[i] = number_at(writing, step->in[i], step->level, point);
     }
     return add_element(writing, op, (mdf_dtype)step->dtype);
@@ -104,9 +103,8 @@ static mdf_lowered_id write_element(const struct writing *writing, size_t point)
 static int64_t place_of(const struct writing *writing, size_t point)
 {
     int64_t place = writing->step->view.first;
-    size_t axis;
 
-    for (axis = writing->step->level; axis-- > 0; point /= writing->nest->extents[axis]) {
+    for (size_t axis = writing->step->level; axis-- > 0; point /= writing->nest->extents[axis]) {
         place += writing->step->view.strides[axis] * (int64_t)(point % writing->nest->extents[axis]);
     }
     return place;
@@ -304,13 +302,12 @@ static bool write_step(const struct writing *writing, size_t i)
 bool short_nest_write(struct short_arrays *arrays, const struct mdf_lowered_nest *nest)
 {
     struct writing writing = {.arrays = arrays, .nest = nest};
-    size_t i;
 
     writing.numbers = mdf_arena_array(&arrays->lowering->scratch, nest->n_steps + 1, sizeof *writing.numbers);
     if (writing.numbers == NULL) {
         return lowering_out_of_memory(arrays->lowering);
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         writing.step = &nest->steps[i];
         if (!write_step(&writing, i)) {
             return lowering_has_failed(arrays->lowering) ? false : lowering_out_of_memory(arrays->lowering);

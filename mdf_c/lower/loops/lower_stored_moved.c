@@ -40,16 +40,15 @@ static bool find_order(const struct lowering *lowering, mdf_lowered_id id, struc
     const struct lowering_view *view = &lowering->facts[id].view;
     const struct mdf_value *form = &lowering->lowered->values[id].form;
     int64_t strides[MDF_INLINE_RANK], n = 1;
-    size_t i;
 
     *moved = (struct moved){0};
     mdf_strides(form->rank, mdf_value_shape(form), strides);
-    for (i = 0; i < form->rank; i++) {
+    for (size_t i = 0; i < form->rank; i++) {
         if (mdf_value_shape(form)[i] > 1) {
             add_dimension(moved, mdf_value_shape(form)[i], view->strides[i], strides[i]);
         }
     }
-    for (i = moved->rank; i-- > 0; n *= moved->extents[i]) {
+    for (size_t i = moved->rank; i-- > 0; n *= moved->extents[i]) {
         if (moved->from[i] != n) {
             return false;
         }
@@ -60,9 +59,7 @@ static bool find_order(const struct lowering *lowering, mdf_lowered_id id, struc
 /* The indices of an element of the array, or of a step along it. False: they are not within it. */
 static bool find_indices(const struct moved *moved, int64_t place, int64_t indices[MDF_INLINE_RANK])
 {
-    size_t i;
-
-    for (i = 0; place >= 0 && i < moved->rank; i++) {
+    for (size_t i = 0; place >= 0 && i < moved->rank; i++) {
         indices[i] = place / moved->from[i];
         place %= moved->from[i];
         if (indices[i] >= moved->extents[i]) {
@@ -75,9 +72,8 @@ static bool find_indices(const struct moved *moved, int64_t place, int64_t indic
 static int64_t place_there(const struct moved *moved, const int64_t indices[MDF_INLINE_RANK])
 {
     int64_t place = 0;
-    size_t i;
 
-    for (i = 0; i < moved->rank; i++) {
+    for (size_t i = 0; i < moved->rank; i++) {
         place += indices[i] * moved->to[i];
     }
     return place;
@@ -87,13 +83,13 @@ static int64_t place_there(const struct moved *moved, const int64_t indices[MDF_
 static bool move_view(const struct moved *moved, const struct mdf_lowered_nest *nest, struct mdf_nest_view *view)
 {
     int64_t last[MDF_INLINE_RANK] = {0}, by[MDF_INLINE_RANK] = {0};
-    size_t axis, i;
+    size_t i;
 
     if (!find_indices(moved, view->first, last)) {
         return false;
     }
     view->first = place_there(moved, last);
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         if (!find_indices(moved, view->strides[axis], by)) {
             return false;
         }
@@ -110,9 +106,7 @@ static bool move_view(const struct moved *moved, const struct mdf_lowered_nest *
 /* The call behind op number `at` that moves a value; SIZE_MAX: there is none. */
 static size_t find_move(const struct lowering *lowering, const struct mdf_lowered_region *region, size_t at, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = at + 1; i < region->n_ops; i++) {
+    for (size_t i = at + 1; i < region->n_ops; i++) {
         const struct mdf_lowered_call *call = region->ops[i].code == MDF_LOWERED_CALL ? region->ops[i].of.call : NULL;
 
         if (call != NULL && call->n_outputs == 1 && call->outputs[0] != MDF_LOWERED_NONE &&
@@ -129,9 +123,8 @@ static size_t find_move(const struct lowering *lowering, const struct mdf_lowere
 static struct mdf_nest_step *find_store(const struct lowering *lowering, struct mdf_lowered_nest *nest, mdf_lowered_id id)
 {
     struct mdf_nest_step *found = NULL;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].view.id == id) {
             if (found != NULL) {
                 return NULL;
@@ -171,12 +164,11 @@ bool lowering_store_moved(struct lowering *lowering)
 {
     struct mdf_lowered_region *region = &lowering->lowered->region;
     const size_t *n_reads = mdf_lowered_count_reads(lowering->lowered, &lowering->scratch);
-    size_t i, k;
 
-    for (i = 0; n_reads != NULL && i < region->n_ops; i++) {
+    for (size_t i = 0; n_reads != NULL && i < region->n_ops; i++) {
         const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
 
-        for (k = 0; nest != NULL && !nest->is_open && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && !nest->is_open && k < nest->n_steps; k++) {
             mdf_lowered_id id = nest->steps[k].kind == MDF_NEST_STORE ? nest->steps[k].view.id : MDF_LOWERED_NONE;
             size_t call = id != MDF_LOWERED_NONE && n_reads[id] == 1 && !lowering->facts[id].is_watched
                               ? find_move(lowering, region, i, id)
@@ -220,9 +212,9 @@ static bool stores_rows(const struct lowering *lowering, struct mdf_lowered_nest
                         const struct moved *moved)
 {
     const struct mdf_nest_step *store = find_store(lowering, nest, id);
-    size_t n_found = 0, axis;
+    size_t n_found = 0;
 
-    for (axis = 0; store != NULL && !nest->is_open && axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; store != NULL && !nest->is_open && axis < nest->n_axes; axis++) {
         n_found += store->view.strides[axis] == moved->from[moved->rank - 1] ||
                    (store->view.strides[axis] == moved->from[moved->rank - 2] &&
                     nest->extents[axis] == (size_t)moved->extents[moved->rank - 2]);
@@ -234,12 +226,12 @@ static bool stores_rows(const struct lowering *lowering, struct mdf_lowered_nest
  * something of it can not be moved. */
 static size_t move_rows(struct mdf_lowered_region *region, mdf_lowered_id id, const struct moved *moved, bool is_done)
 {
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
 
-        for (k = 0; nest != NULL && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && k < nest->n_steps; k++) {
             struct mdf_nest_step *step = &nest->steps[k];
             struct mdf_nest_view view = step->view;
             bool is_load = step->kind == MDF_NEST_LOAD;
@@ -260,12 +252,11 @@ static size_t move_rows(struct mdf_lowered_region *region, mdf_lowered_id id, co
 static void turn_stored(struct lowering *lowering, struct mdf_lowered_region *region, const size_t *n_reads)
 {
     struct moved moved;
-    size_t i, k;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
 
-        for (k = 0; nest != NULL && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && k < nest->n_steps; k++) {
             mdf_lowered_id id = nest->steps[k].view.id;
 
             if (nest->steps[k].kind == MDF_NEST_STORE && !lowering->facts[id].is_watched &&

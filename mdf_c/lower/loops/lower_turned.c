@@ -15,12 +15,12 @@ enum { LONGEST_ROW = 64, LONGEST_ROW_IN_SOURCE = 32 }; /* folded elements; longe
 /* The level of what is made of the innermost axes by folds: none of these goes on from there to an axis further out. */
 static size_t folded_level(const struct mdf_lowered_nest *nest)
 {
-    size_t level = nest->n_axes, i;
+    size_t level = nest->n_axes;
     bool changes = true;
 
     while (changes) {
         changes = false;
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             const struct mdf_nest_step *step = &nest->steps[i];
             bool is_inner = step->kind == MDF_NEST_FOLD &&
                             (nest->steps[step->in[0]].level > level || nest->steps[step->in[0]].level == nest->n_axes);
@@ -58,10 +58,10 @@ size_t turning_find_lanes(const struct lowering *lowering, const struct mdf_lowe
 bool turning_is_across(const struct turning *turning, const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step,
                        size_t lanes)
 {
-    size_t n = 1, axis;
+    size_t n = 1;
     bool has_row = false;
 
-    for (axis = 0; axis < step->level; axis++) {
+    for (size_t axis = 0; axis < step->level; axis++) {
         n *= step->view.strides[axis] != 0 ? nest->extents[axis] : 1;
         has_row = has_row || (axis > lanes && step->view.strides[axis] == 1);
     }
@@ -81,9 +81,8 @@ bool turning_is_along(const struct mdf_lowered_nest *nest, const struct mdf_nest
 static bool lies_along(const struct turning *turning, const struct mdf_lowered_nest *nest, size_t lanes)
 {
     bool any = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
         bool turns = moves && turning_is_across(turning, nest, step, lanes);
@@ -109,11 +108,11 @@ static bool may_change_places(const struct mdf_lowered_nest *nest, size_t axis, 
 
 void turning_change_places(struct mdf_lowered_nest *nest, size_t axis, size_t other)
 {
-    size_t extent = nest->extents[axis], i;
+    size_t extent = nest->extents[axis];
 
     nest->extents[axis] = nest->extents[other];
     nest->extents[other] = extent;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         int64_t *strides = nest->steps[i].view.strides, stride = strides[axis];
 
         strides[axis] = strides[other];
@@ -163,12 +162,12 @@ static struct turned *add_turned(struct turning *turning, const struct mdf_lower
     struct mdf_nest_view view;
     uint8_t axes[MDF_NEST_MOST_AXES], in;
     int64_t from[MDF_NEST_MOST_AXES], to[MDF_NEST_MOST_AXES], n = 1;
-    size_t order[MDF_NEST_MOST_AXES], rank = 0, axis, i;
+    size_t order[MDF_NEST_MOST_AXES], rank = 0;
 
     if (draft == NULL) {
         return NULL;
     }
-    for (axis = 0; axis < step->level; axis++) {
+    for (size_t axis = 0; axis < step->level; axis++) {
         if (axis != lanes && step->view.strides[axis] != 0) {
             order[rank++] = axis;
         }
@@ -176,11 +175,11 @@ static struct turned *add_turned(struct turning *turning, const struct mdf_lower
     order[rank++] = lanes;
     *turned = (struct turned){.from = step->view, .to = {.at = MDF_NEST_NONE}};
     memcpy(turned->extents, nest->extents, sizeof turned->extents);
-    for (i = rank; i-- > 0; n *= (int64_t)nest->extents[order[i]]) {
+    for (size_t i = rank; i-- > 0; n *= (int64_t)nest->extents[order[i]]) {
         turned->to.strides[order[i]] = to[i] = n;
         from[i] = step->view.strides[order[i]];
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         axes[i] = draft_axis(draft, (int64_t)nest->extents[order[i]]);
     }
     turned->to.id = lowering_add_row(lowering, (mdf_dtype)step->dtype, n);
@@ -199,9 +198,9 @@ static struct turned *add_turned(struct turning *turning, const struct mdf_lower
 /* How often a nest goes through all that a load of it looks at. */
 static size_t count_rounds(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step, size_t lanes)
 {
-    size_t n = 1, axis;
+    size_t n = 1;
 
-    for (axis = 0; axis < lanes; axis++) {
+    for (size_t axis = 0; axis < lanes; axis++) {
         n *= step->view.strides[axis] == 0 ? nest->extents[axis] : 1;
     }
     return n;
@@ -210,9 +209,7 @@ static size_t count_rounds(const struct mdf_lowered_nest *nest, const struct mdf
 /* Whether a nest by itself, outside the loops that its arrays come from, goes through them as often as a loop would. */
 static bool goes_round(const struct turning *turning, const struct mdf_lowered_nest *nest, size_t lanes)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD && turning_is_across(turning, nest, &nest->steps[i], lanes) &&
             count_rounds(nest, &nest->steps[i], lanes) < TURNING_FEWEST_RUNS) {
             return false;
@@ -274,17 +271,16 @@ static void note_inside(void *context, mdf_lowered_id id)
 static void note_loop(const struct mdf_lowered_loop *loop, bool *is_inside)
 {
     const mdf_lowered_id numbers[] = {loop->number, loop->is_going_on};
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         if (numbers[i] != MDF_LOWERED_NONE) {
             is_inside[numbers[i]] = true;
         }
     }
-    for (i = 0; i < loop->n_rows; i++) {
+    for (size_t i = 0; i < loop->n_rows; i++) {
         is_inside[loop->rows[i].parameter] = true;
     }
-    for (i = 0; i < loop->n_products; i++) { /* those that are computed ahead are results of no op */
+    for (size_t i = 0; i < loop->n_products; i++) { /* those that are computed ahead are results of no op */
         is_inside[loop->products[i]->out] = true;
     }
 }
@@ -293,14 +289,13 @@ static void note_loop(const struct mdf_lowered_loop *loop, bool *is_inside)
 static void note_made(const struct mdf_lowered_op *op, bool *is_inside)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
     mdf_lowered_visit_results(op, note_inside, is_inside);
     if (op->code == MDF_LOWERED_LOOP) {
         note_loop(op->of.loop, is_inside);
     }
-    for (i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
-        for (j = 0; j < inner->n_ops; j++) {
+    for (size_t i = 0; (inner = mdf_lowered_inner(op, i)) != NULL; i++) {
+        for (size_t j = 0; j < inner->n_ops; j++) {
             note_made(&inner->ops[j], is_inside);
         }
     }
@@ -310,9 +305,8 @@ static void note_made(const struct mdf_lowered_op *op, bool *is_inside)
 static bool insert(const struct turning *turning, struct mdf_lowered_region *region, size_t at)
 {
     struct mdf_lowered_op *ops = lowering_insert_ops(turning->lowering, region, at, turning->n_turned);
-    size_t i;
 
-    for (i = 0; ops != NULL && i < turning->n_turned; i++) {
+    for (size_t i = 0; ops != NULL && i < turning->n_turned; i++) {
         ops[i] = turning->turned[i].op;
     }
     return ops != NULL;
@@ -339,7 +333,6 @@ static bool turn_op(struct lowering *lowering, struct mdf_lowered_region *region
     const struct mdf_lowered_op *op = &region->ops[at];
     bool is_loop = op->code == MDF_LOWERED_LOOP;
     struct turning *turning;
-    size_t i;
 
     *n_added = 0;
     if (is_loop && op->of.loop->n_runs < TURNING_FEWEST_RUNS) {
@@ -349,7 +342,7 @@ static bool turn_op(struct lowering *lowering, struct mdf_lowered_region *region
     if (turning == NULL) {
         return false;
     }
-    for (i = 0; is_loop && i < op->of.loop->body.n_ops; i++) {
+    for (size_t i = 0; is_loop && i < op->of.loop->body.n_ops; i++) {
         if (op->of.loop->body.ops[i].code == MDF_LOWERED_NEST) {
             turn_nest(turning, op->of.loop->body.ops[i].of.nest, true);
         }
@@ -363,9 +356,9 @@ static bool turn_op(struct lowering *lowering, struct mdf_lowered_region *region
 
 static bool turn_region(struct lowering *lowering, struct mdf_lowered_region *region)
 {
-    size_t n_added, i;
+    size_t n_added;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_IF &&

@@ -48,7 +48,6 @@ static int64_t columns_of(const struct turned_state *turned, int64_t column, int
 static bool turn_view(const struct turned_state *turned, const size_t *extents, size_t n_axes, struct mdf_nest_view *view)
 {
     int64_t n = turned->n_columns, column = view->first % n, lowest = column, highest = column, by;
-    size_t axis;
 
     view->first = column * turned->n_rows + view->first / n;
     if (view->at != MDF_NEST_NONE) { /* as an axis of so many indices */
@@ -57,7 +56,7 @@ static bool turn_view(const struct turned_state *turned, const size_t *extents, 
         highest += by > 0 ? by * (view->at_limit - 1) : 0;
         view->at_stride = by * turned->n_rows + (view->at_stride - by) / n;
     }
-    for (axis = 0; axis < n_axes; axis++) {
+    for (size_t axis = 0; axis < n_axes; axis++) {
         by = columns_of(turned, column, view->strides[axis], extents[axis]);
         lowest += by < 0 ? by * ((int64_t)extents[axis] - 1) : 0;
         highest += by > 0 ? by * ((int64_t)extents[axis] - 1) : 0;
@@ -73,9 +72,7 @@ static bool turn_view(const struct turned_state *turned, const size_t *extents, 
 static bool others_lie_along(const struct turned_state *turned, const struct turning *turning,
                              const struct mdf_lowered_nest *nest, size_t rows, bool folds)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool moves = step->kind == MDF_NEST_LOAD || step->kind == MDF_NEST_STORE;
 
@@ -110,9 +107,7 @@ static bool is_one_row(const struct turned_state *turned, const struct mdf_lower
  * or functions are called along the rows. */
 static bool is_plain(const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if ((step->kind == MDF_NEST_FOLD && step->lanes > 1 && !mdf_nest_is_in_pairs(nest, i)) ||
@@ -204,7 +199,7 @@ static bool may_be_repeated(const struct mdf_nest_step *step)
  * alone that costs much, or is stored. */
 static void put_columns_first(const struct turned_state *turned, struct mdf_lowered_nest *nest)
 {
-    size_t axis, i, k;
+    size_t i;
 
     for (i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_FOLD || (nest->steps[i].level != nest->n_axes && !may_be_repeated(&nest->steps[i]))) {
@@ -216,8 +211,8 @@ static void put_columns_first(const struct turned_state *turned, struct mdf_lowe
     }
     for (i = 0; i < nest->n_steps && !is_state(turned, &nest->steps[i]); i++) {
     }
-    for (axis = 1; i < nest->n_steps && axis < nest->n_axes; axis++) {
-        for (k = axis; k > 0 && nest->steps[i].view.strides[k - 1] < nest->steps[i].view.strides[k]; k--) {
+    for (size_t axis = 1; i < nest->n_steps && axis < nest->n_axes; axis++) {
+        for (size_t k = axis; k > 0 && nest->steps[i].view.strides[k - 1] < nest->steps[i].view.strides[k]; k--) {
             turning_change_places(nest, k - 1, k);
         }
     }
@@ -227,14 +222,12 @@ static void put_columns_first(const struct turned_state *turned, struct mdf_lowe
 /* The nests of the body load and store what lies by columns. */
 static void turn_nests(const struct turned_state *turned)
 {
-    size_t i, k;
-
-    for (i = 0; i < turned->loop->body.n_ops; i++) {
+    for (size_t i = 0; i < turned->loop->body.n_ops; i++) {
         struct mdf_lowered_nest *nest =
             turned->loop->body.ops[i].code == MDF_LOWERED_NEST ? turned->loop->body.ops[i].of.nest : NULL;
         bool any = false;
 
-        for (k = 0; nest != NULL && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && k < nest->n_steps; k++) {
             if (is_state(turned, &nest->steps[k])) {
                 turn_view(turned, nest->extents, nest->n_axes, &nest->steps[k].view);
                 any = true;
@@ -243,7 +236,7 @@ static void turn_nests(const struct turned_state *turned)
         if (any) {
             put_columns_first(turned, nest);
         }
-        for (k = 0; any && k < nest->n_steps; k++) {
+        for (size_t k = 0; any && k < nest->n_steps; k++) {
             if (is_state(turned, &nest->steps[k])) {
                 nest->steps[k].view.id = turned->by_columns[nest->steps[k].view.id == turned->next];
             }
@@ -340,9 +333,8 @@ static bool turn_state(struct turned_state *turned, struct mdf_lowered_region *r
 static bool turn_loop(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at)
 {
     struct mdf_lowered_loop *loop = region->ops[*at].of.loop;
-    size_t i;
 
-    for (i = 0; loop->n_runs >= TURNING_FEWEST_RUNS && i < loop->n_states; i++) {
+    for (size_t i = 0; loop->n_runs >= TURNING_FEWEST_RUNS && i < loop->n_states; i++) {
         struct mdf_lowered_state *state = &loop->states[i];
         const struct mdf_value *form = &lowering->lowered->values[state->parameter].form;
         struct turned_state turned = {

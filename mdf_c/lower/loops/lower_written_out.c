@@ -54,14 +54,13 @@ bool lowering_is_example_true(struct lowering *lowering, mdf_lowered_id id)
     struct origins origins = {.is_asked =
                                   mdf_arena_array(&lowering->scratch, lowering->lowered->n_values, sizeof *origins.is_asked)};
     const struct region *region;
-    size_t i;
 
     if (origins.is_asked == NULL) {
         return lowering_out_of_memory(lowering);
     }
     origins.is_asked[id] = true;
     for (region = lowering->region; region != NULL; region = region->outer) {
-        for (i = region->n_ops; i-- > 0;) {
+        for (size_t i = region->n_ops; i-- > 0;) {
             const struct mdf_lowered_op *op = &region->ops[i];
 
             origins.any = false;
@@ -122,7 +121,6 @@ static bool write_run(struct loop *loop, struct loop_bounds *bounds, size_t n_st
 {
     struct lowering *lowering = loop->lowering;
     mdf_lowered_id *before = mdf_arena_array(&lowering->scratch, n_states, sizeof *before);
-    size_t i;
 
     if (before == NULL) {
         return lowering_out_of_memory(lowering);
@@ -133,7 +131,7 @@ static bool write_run(struct loop *loop, struct loop_bounds *bounds, size_t n_st
         return false;
     }
     bounds->condition = has_condition ? bounds->condition : MDF_LOWERED_NONE;
-    for (i = 0; i < n_states; i++) {
+    for (size_t i = 0; i < n_states; i++) {
         *changes =
             *changes || !has_same_shape(lowering_example(lowering, before[i]), lowering_example(lowering, loop->initial[i]));
     }

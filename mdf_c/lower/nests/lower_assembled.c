@@ -63,9 +63,8 @@ static const struct mdf_nest_step *stored_copy(const struct mdf_lowered_op *op)
 static int64_t element_at(const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view, size_t point)
 {
     int64_t element = view->first;
-    size_t axis;
 
-    for (axis = nest->n_axes; axis-- > 0; point /= nest->extents[axis]) {
+    for (size_t axis = nest->n_axes; axis-- > 0; point /= nest->extents[axis]) {
         element += (int64_t)(point % nest->extents[axis]) * view->strides[axis];
     }
     return element;
@@ -113,9 +112,7 @@ static bool note_copy(const struct assembling *assembling, const struct mdf_lowe
 
 static bool find_assembled(const struct assembling *assembling)
 {
-    size_t i;
-
-    for (i = 0; i < assembling->region->n_ops; i++) {
+    for (size_t i = 0; i < assembling->region->n_ops; i++) {
         if (stored_copy(&assembling->region->ops[i]) != NULL && !note_copy(assembling, assembling->region->ops[i].of.nest)) {
             return false;
         }
@@ -136,15 +133,15 @@ static bool is_evenly_on(const struct cutting *cutting, size_t load, size_t poin
  * from `first` on are, and so all of their points. */
 static bool goes_on(const struct cutting *cutting, const struct box *box, size_t axis, size_t first, size_t i)
 {
-    size_t step = cutting->steps[axis], start = 0, k, a, load;
+    size_t step = cutting->steps[axis], start = 0;
 
-    for (a = 0; a < axis; a++) {
+    for (size_t a = 0; a < axis; a++) {
         start += box->from[a] * cutting->steps[a];
     }
-    for (load = 0; load < cutting->n_loads; load++) {
+    for (size_t load = 0; load < cutting->n_loads; load++) {
         const int64_t *places = cutting->places + load * cutting->n_points + start;
 
-        for (k = 0; k < step; k++) {
+        for (size_t k = 0; k < step; k++) {
             if (!is_evenly_on(cutting, load, start + i * step + k, step,
                               places[(first + 1) * step + k] - places[first * step + k])) {
                 return false;
@@ -169,8 +166,6 @@ static size_t count_slices(const struct cutting *cutting, const struct box *box,
 /* False: there are too many. */
 static bool cut(struct cutting *cutting, struct box box, size_t axis)
 {
-    size_t i;
-
     if (axis == cutting->nest->n_axes) {
         if (cutting->n_boxes == MOST_BOXES) {
             return false;
@@ -178,7 +173,7 @@ static bool cut(struct cutting *cutting, struct box box, size_t axis)
         cutting->boxes[cutting->n_boxes++] = box;
         return true;
     }
-    for (i = 0; i < cutting->nest->extents[axis]; i += box.n[axis]) {
+    for (size_t i = 0; i < cutting->nest->extents[axis]; i += box.n[axis]) {
         box.from[axis] = i;
         box.n[axis] = count_slices(cutting, &box, axis, i);
         if (!cut(cutting, box, axis + 1)) {
@@ -194,22 +189,22 @@ static bool is_even(const struct cutting *cutting, const struct box *box)
     const struct mdf_lowered_nest *nest = cutting->nest;
     struct mdf_lowered_nest own = {.n_axes = nest->n_axes};
     struct mdf_nest_view points = {0}, view = {0};
-    size_t n, load, axis, i;
+    size_t n;
 
     memcpy(own.extents, box->n, sizeof own.extents);
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         points.first += (int64_t)(box->from[axis] * cutting->steps[axis]);
         points.strides[axis] = (int64_t)cutting->steps[axis];
     }
     n = mdf_nest_count(&own, 0, own.n_axes);
-    for (load = 0; load < cutting->n_loads; load++) {
+    for (size_t load = 0; load < cutting->n_loads; load++) {
         const int64_t *places = cutting->places + load * cutting->n_points;
 
         view.first = places[points.first];
-        for (axis = 0; axis < nest->n_axes; axis++) {
+        for (size_t axis = 0; axis < nest->n_axes; axis++) {
             view.strides[axis] = box->n[axis] > 1 ? places[points.first + points.strides[axis]] - view.first : 0;
         }
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             if (places[element_at(&own, &points, i)] != element_at(&own, &view, i)) {
                 return false;
             }
@@ -223,18 +218,17 @@ static bool may_cut(const struct cutting *cutting)
 {
     const struct mdf_lowered_nest *nest = cutting->nest;
     bool is_cut[MDF_NEST_MOST_AXES] = {false};
-    size_t i, axis;
 
-    for (i = 0; i < cutting->n_boxes; i++) {
-        for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t i = 0; i < cutting->n_boxes; i++) {
+        for (size_t axis = 0; axis < nest->n_axes; axis++) {
             is_cut[axis] = is_cut[axis] || cutting->boxes[i].n[axis] < nest->extents[axis];
         }
         if (!is_even(cutting, &cutting->boxes[i])) {
             return false;
         }
     }
-    for (axis = 0; axis < nest->n_axes; axis++) {
-        for (i = 0; is_cut[axis] && i < nest->n_steps; i++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
+        for (size_t i = 0; is_cut[axis] && i < nest->n_steps; i++) {
             if (mdf_nest_folds_axis(nest, i, axis) || (nest->steps[i].kind == MDF_NEST_STORE && nest->steps[i].level <= axis)) {
                 return false;
             }
@@ -264,18 +258,16 @@ static struct mdf_lowered_nest *copy_nest(struct lowering *lowering, const struc
 /* Makes one axis two, the second one of `inner` indices. */
 static void split_axis(struct mdf_lowered_nest *nest, size_t axis, size_t inner)
 {
-    size_t i, a;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_view *view = &nest->steps[i].view;
 
-        for (a = nest->n_axes; a > axis; a--) {
+        for (size_t a = nest->n_axes; a > axis; a--) {
             view->strides[a] = view->strides[a - 1];
         }
         view->strides[axis] *= (int64_t)inner;
         nest->steps[i].level = (uint8_t)(nest->steps[i].level > axis ? nest->steps[i].level + 1 : nest->steps[i].level);
     }
-    for (a = nest->n_axes++; a > axis; a--) {
+    for (size_t a = nest->n_axes++; a > axis; a--) {
         nest->extents[a] = nest->extents[a - 1];
     }
     nest->extents[axis] /= inner;
@@ -286,9 +278,9 @@ static void split_axis(struct mdf_lowered_nest *nest, size_t axis, size_t inner)
 static void take_axes(struct mdf_lowered_nest *nest, const struct mdf_nest_view *view, const struct mdf_value *form)
 {
     int64_t stride = 1;
-    size_t d, axis;
+    size_t axis;
 
-    for (d = form->rank; d-- > 1; stride *= mdf_value_shape(form)[d]) {
+    for (size_t d = form->rank; d-- > 1; stride *= mdf_value_shape(form)[d]) {
         size_t n = (size_t)mdf_value_shape(form)[d];
 
         for (axis = 0; axis < nest->n_axes && view->strides[axis] != stride; axis++) {
@@ -303,18 +295,16 @@ static void take_axes(struct mdf_lowered_nest *nest, const struct mdf_nest_view 
 /* Removes an axis of one index. */
 static void remove_axis(struct mdf_lowered_nest *nest, size_t axis)
 {
-    size_t i, a;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_view *view = &nest->steps[i].view;
 
-        for (a = axis; a + 1 < MDF_NEST_MOST_AXES; a++) {
+        for (size_t a = axis; a + 1 < MDF_NEST_MOST_AXES; a++) {
             view->strides[a] = view->strides[a + 1];
         }
         view->strides[MDF_NEST_MOST_AXES - 1] = 0;
         nest->steps[i].level = (uint8_t)(nest->steps[i].level > axis ? nest->steps[i].level - 1 : nest->steps[i].level);
     }
-    for (a = axis; a + 1 < nest->n_axes; a++) {
+    for (size_t a = axis; a + 1 < nest->n_axes; a++) {
         nest->extents[a] = nest->extents[a + 1];
     }
     nest->n_axes--;
@@ -325,26 +315,26 @@ static struct mdf_lowered_nest *nest_of_box(const struct assembling *assembling,
                                             const struct box *box)
 {
     struct mdf_lowered_nest *nest = copy_nest(assembling->lowering, cutting->nest);
-    size_t start = 0, i, axis;
+    size_t start = 0;
 
-    for (axis = 0; nest != NULL && axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; nest != NULL && axis < nest->n_axes; axis++) {
         start += box->from[axis] * cutting->steps[axis];
         nest->extents[axis] = box->n[axis];
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             nest->steps[i].view.first += (int64_t)box->from[axis] * nest->steps[i].view.strides[axis];
         }
     }
-    for (i = 0; nest != NULL && i < cutting->n_loads; i++) {
+    for (size_t i = 0; nest != NULL && i < cutting->n_loads; i++) {
         struct mdf_nest_view *view = &nest->steps[cutting->loads[i]].view;
         const int64_t *places = cutting->places + i * cutting->n_points + start;
 
         view->id = (mdf_lowered_id)(places[0] >> PLACE_BITS);
         view->first = places[0] & ((INT64_C(1) << PLACE_BITS) - 1);
-        for (axis = 0; axis < nest->n_axes; axis++) {
+        for (size_t axis = 0; axis < nest->n_axes; axis++) {
             view->strides[axis] = box->n[axis] > 1 ? places[cutting->steps[axis]] - places[0] : 0;
         }
     }
-    for (axis = nest != NULL ? nest->n_axes : 0; axis-- > 0;) {
+    for (size_t axis = nest != NULL ? nest->n_axes : 0; axis-- > 0;) {
         if (nest->extents[axis] == 1) {
             remove_axis(nest, axis);
         }
@@ -356,10 +346,10 @@ static struct mdf_lowered_nest *nest_of_box(const struct assembling *assembling,
 static size_t find_loads(const struct assembling *assembling, struct cutting *cutting, bool all)
 {
     const struct mdf_lowered_nest *nest = cutting->nest;
-    size_t n = 0, i, k;
+    size_t n = 0, k;
 
     cutting->n_loads = 0;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         mdf_lowered_id id = nest->steps[i].view.id;
 
         if (nest->steps[i].kind != MDF_NEST_LOAD || !is_assembled(assembling, id) || (!all && assembling->is_needed[id])) {
@@ -388,11 +378,11 @@ static bool cut_nest(const struct assembling *assembling, const struct mdf_lower
 {
     struct lowering *lowering = assembling->lowering;
     struct mdf_lowered_nest *nest;
-    size_t n_assembled, load, rank = 1, i;
+    size_t n_assembled, rank = 1;
 
     *cutting = (struct cutting){.nest = op->of.nest, .n_points = mdf_nest_count(op->of.nest, 0, op->of.nest->n_axes)};
     n_assembled = find_loads(assembling, cutting, all);
-    for (load = 0; load < cutting->n_loads; load++) {
+    for (size_t load = 0; load < cutting->n_loads; load++) {
         const struct mdf_value *form = &lowering->lowered->values[op->of.nest->steps[cutting->loads[load]].view.id].form;
 
         rank = form->rank > rank ? form->rank : rank;
@@ -408,7 +398,7 @@ static bool cut_nest(const struct assembling *assembling, const struct mdf_lower
         return lowering_out_of_memory(lowering);
     }
     cutting->nest = nest;
-    for (load = 0; load < cutting->n_loads; load++) {
+    for (size_t load = 0; load < cutting->n_loads; load++) {
         const struct mdf_nest_view *view = &nest->steps[cutting->loads[load]].view;
 
         if (view->at != MDF_NEST_NONE) {
@@ -416,13 +406,13 @@ static bool cut_nest(const struct assembling *assembling, const struct mdf_lower
         }
         take_axes(nest, view, &lowering->lowered->values[view->id].form);
     }
-    for (i = nest->n_axes; i-- > 0;) {
+    for (size_t i = nest->n_axes; i-- > 0;) {
         cutting->steps[i] = i + 1 < nest->n_axes ? cutting->steps[i + 1] * nest->extents[i + 1] : 1;
     }
-    for (load = 0; load < cutting->n_loads; load++) {
+    for (size_t load = 0; load < cutting->n_loads; load++) {
         const struct mdf_nest_view *view = &nest->steps[cutting->loads[load]].view;
 
-        for (i = 0; i < cutting->n_points; i++) {
+        for (size_t i = 0; i < cutting->n_points; i++) {
             cutting->places[load * cutting->n_points + i] = assembling->places[view->id][element_at(nest, view, i)];
         }
     }
@@ -439,16 +429,15 @@ static bool cut_nest(const struct assembling *assembling, const struct mdf_lower
 static bool is_changed_before(const struct assembling *assembling, const struct cutting *cutting, size_t at)
 {
     const struct mdf_lowered_op *ops = assembling->region->ops;
-    size_t load, i, k;
 
-    for (load = 0; load < cutting->n_loads; load++) {
+    for (size_t load = 0; load < cutting->n_loads; load++) {
         const int64_t *places = cutting->places + load * cutting->n_points;
         mdf_lowered_id before = MDF_LOWERED_NONE;
 
-        for (i = 0; i < cutting->n_points; i++) {
+        for (size_t i = 0; i < cutting->n_points; i++) {
             mdf_lowered_id id = (mdf_lowered_id)(places[i] >> PLACE_BITS);
 
-            for (k = 0; id != before && k < at; k++) {
+            for (size_t k = 0; id != before && k < at; k++) {
                 if (ops[k].code != MDF_LOWERED_NEST && mdf_lowered_reads(&ops[k], id)) {
                     return true;
                 }
@@ -502,10 +491,9 @@ static bool replace(const struct assembling *assembling, size_t *at, const struc
 {
     const struct mdf_lowered_op op = assembling->region->ops[*at];
     struct mdf_lowered_op *ops;
-    size_t i;
 
     ops = lowering_insert_ops(assembling->lowering, assembling->region, *at, cutting->n_boxes - 1);
-    for (i = 0; ops != NULL && i < cutting->n_boxes; i++) {
+    for (size_t i = 0; ops != NULL && i < cutting->n_boxes; i++) {
         ops[i] = op;
         ops[i].of.nest = nest_of_box(assembling, cutting, &cutting->boxes[i]);
         if (ops[i].of.nest == NULL) {
@@ -521,12 +509,12 @@ static bool cut_nests(struct assembling *assembling)
     struct mdf_arena *scratch = &assembling->lowering->scratch;
     bool *is_cut = mdf_arena_array(scratch, assembling->region->n_ops, sizeof *is_cut);
     struct cutting *cutting = mdf_arena_allocate(scratch, sizeof *cutting);
-    size_t number = 0, i;
+    size_t number = 0;
 
     if (is_cut == NULL || cutting == NULL) {
         return lowering_out_of_memory(assembling->lowering);
     }
-    for (i = 0; i < assembling->region->n_ops; i++) {
+    for (size_t i = 0; i < assembling->region->n_ops; i++) {
         const struct mdf_lowered_op *op = &assembling->region->ops[i];
 
         if (op->code == MDF_LOWERED_NEST && stored_copy(op) == NULL) {
@@ -539,7 +527,7 @@ static bool cut_nests(struct assembling *assembling)
     if (!find_needed(assembling, is_cut)) {
         return false;
     }
-    for (i = 0; i < assembling->region->n_ops; i++, number++) {
+    for (size_t i = 0; i < assembling->region->n_ops; i++, number++) {
         if (is_cut[number] && !cut_nest(assembling, &assembling->region->ops[i], false, cutting)) {
             return false;
         }
@@ -552,9 +540,9 @@ static bool cut_nests(struct assembling *assembling)
 
 static bool go_through(struct assembling *assembling, struct mdf_lowered_region *region)
 {
-    size_t n_values = assembling->lowering->lowered->n_values, n = 0, i;
+    size_t n_values = assembling->lowering->lowered->n_values, n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_LOOP) {
@@ -607,12 +595,11 @@ static const struct mdf_nest_step *stored_piece(const struct lowering *lowering,
 static bool copies_piece(const struct lowering *lowering, const struct region *region, size_t at)
 {
     const struct mdf_nest_step *copy = stored_piece(lowering, &region->ops[at]);
-    size_t i;
 
     if (copy == NULL) {
         return false;
     }
-    for (i = at > FARTHEST_MOVED ? at - FARTHEST_MOVED : 0; i < region->n_ops && i < at + FARTHEST_MOVED; i++) {
+    for (size_t i = at > FARTHEST_MOVED ? at - FARTHEST_MOVED : 0; i < region->n_ops && i < at + FARTHEST_MOVED; i++) {
         if (stored_copy(&region->ops[i]) == NULL && mdf_lowered_has_result(&region->ops[i], copy->view.id)) {
             return false;
         }
@@ -638,9 +625,9 @@ static mdf_lowered_id taken_from(const struct lowering *lowering, const struct r
  * far as pieces, so that ops on what they are taken from and ops on them stand side by side. */
 void lowering_copy_first(struct lowering *lowering, struct region *region)
 {
-    size_t i, at;
+    size_t at;
 
-    for (i = 1; i < region->n_ops; i++) {
+    for (size_t i = 1; i < region->n_ops; i++) {
         const struct mdf_lowered_op op = region->ops[i];
         mdf_lowered_id from = taken_from(lowering, region, i);
 

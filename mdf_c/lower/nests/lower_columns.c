@@ -21,9 +21,7 @@ struct columns {
 /* The call that looks at the stack and has `id` as its first output; NULL: it is none of the stack's. */
 static struct mdf_lowered_call *find_look(const struct columns *columns, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < columns->body->n_ops; i++) {
+    for (size_t i = 0; i < columns->body->n_ops; i++) {
         const struct mdf_lowered_op *op = &columns->body->ops[i];
 
         if (op->code == MDF_LOWERED_CALL && op->of.call->stack == columns->stack && op->of.call->outputs[0] == id) {
@@ -37,9 +35,9 @@ static struct mdf_lowered_call *find_look(const struct columns *columns, mdf_low
 static bool goes_through_rows(const struct columns *columns, const struct mdf_lowered_nest *nest,
                               const struct mdf_nest_step *step)
 {
-    size_t innermost = nest->n_axes - 1, axis;
+    size_t innermost = nest->n_axes - 1;
 
-    for (axis = 0; axis < nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < nest->n_axes; axis++) {
         int64_t stride = axis == nest->open_axis ? (int64_t)columns->n : axis == innermost ? 1 : 0;
 
         if (step->view.strides[axis] != stride) {
@@ -53,12 +51,11 @@ static bool goes_through_rows(const struct columns *columns, const struct mdf_lo
 static bool reads_rows(const struct columns *columns, const struct mdf_lowered_nest *nest)
 {
     bool any = false;
-    size_t i;
 
     if (!nest->is_open || nest->n_axes < 2 || nest->open_axis != nest->n_axes - 2) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_LOAD && find_look(columns, step->view.id) != NULL) {
@@ -100,14 +97,13 @@ static mdf_lowered_id add_array(const struct columns *columns, int64_t n)
 static bool begin_columns(struct columns *columns)
 {
     struct lowering *lowering = columns->lowering;
-    size_t i, k;
 
     columns->stack->columns = add_array(columns, 2);
     if (columns->stack->columns == MDF_LOWERED_NONE) {
         return false;
     }
     lowering->facts[columns->stack->columns].is_nested = true;
-    for (i = 0; i < columns->body->n_ops; i++) {
+    for (size_t i = 0; i < columns->body->n_ops; i++) {
         struct mdf_lowered_call *call = columns->body->ops[i].code == MDF_LOWERED_CALL ? columns->body->ops[i].of.call : NULL;
         mdf_lowered_id *outputs;
 
@@ -119,7 +115,7 @@ static bool begin_columns(struct columns *columns)
             return lowering_out_of_memory(lowering);
         }
         outputs[0] = call->outputs[0];
-        for (k = 1; k <= columns->n; k++) {
+        for (size_t k = 1; k <= columns->n; k++) {
             outputs[k] = MDF_LOWERED_NONE;
         }
         call->outputs = outputs;
@@ -146,9 +142,7 @@ static mdf_lowered_id column_of(const struct columns *columns, const struct mdf_
 /* What is loaded of the rows, of which each index has its own load now, is loaded of the columns. */
 static bool read_columns(const struct columns *columns, struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_view *view = &nest->steps[i].view;
         const struct mdf_lowered_call *look = nest->steps[i].kind == MDF_NEST_LOAD ? find_look(columns, view->id) : NULL;
 
@@ -167,9 +161,7 @@ static bool read_columns(const struct columns *columns, struct mdf_lowered_nest 
 
 static bool visit_nests(struct columns *columns, const struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
@@ -181,7 +173,7 @@ static bool visit_nests(struct columns *columns, const struct mdf_lowered_region
             }
             op->of.nest = nest == NULL ? op->of.nest : nest;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!visit_nests(columns, inner)) {
                 return false;
             }
@@ -202,13 +194,11 @@ static bool may_have_columns(const struct mdf_lowered *lowered, const struct mdf
 
 static bool visit_loops(struct lowering *lowering, const struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
-        for (j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_stacks; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_LOOP && j < op->of.loop->n_stacks; j++) {
             struct mdf_lowered_stack *stack = &op->of.loop->stacks[j];
             const struct mdf_value *form = &lowering->lowered->values[stack->stack].form;
             struct columns columns = {lowering, &op->of.loop->body, stack,
@@ -218,7 +208,7 @@ static bool visit_loops(struct lowering *lowering, const struct mdf_lowered_regi
                 return false;
             }
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!visit_loops(lowering, inner)) {
                 return false;
             }

@@ -63,14 +63,14 @@ uint8_t compose_row(struct composing *composing, mdf_dtype dtype, mdf_dtype from
 /* What is compared in place of x, where NaN is never the largest, unless it comes first of all, and then always. */
 static uint8_t without_nan(struct composing *composing, uint8_t x, uint8_t axis)
 {
-    size_t n = axis == DRAFT_NO_AXIS ? 1 : composing->draft->extents[axis], i;
+    size_t n = axis == DRAFT_NO_AXIS ? 1 : composing->draft->extents[axis];
     double *instead = mdf_arena_array(&composing->lowering->scratch, n, sizeof *instead);
 
     if (instead == NULL || composing->draft->has_failed) {
         composing->draft->has_failed = composing->draft->has_failed || !lowering_out_of_memory(composing->lowering);
         return 0;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         instead[i] = i == 0 ? (double)INFINITY : (double)-INFINITY;
     }
     return compose_select(
@@ -80,9 +80,7 @@ static uint8_t without_nan(struct composing *composing, uint8_t x, uint8_t axis)
 
 void compose_axes(struct composing *composing)
 {
-    size_t d;
-
-    for (d = 0; d < composing->result->rank; d++) {
+    for (size_t d = 0; d < composing->result->rank; d++) {
         composing->axes[d] = draft_axis(composing->draft, mdf_value_shape(composing->result)[d]);
     }
 }
@@ -122,9 +120,8 @@ static mdf_dtype computed_dtype(const struct composing *composing)
     const struct trial *trial = composing->trial;
     mdf_dtype dtype = (mdf_dtype)trial->effective[trial->n - 1]->dtype;
     bool any_real = false, differ = false;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->effective[i]->dtype == MDF_DTYPE_UINT64 && trial->effective[i]->dtype != (uint8_t)dtype) {
             return MDF_DTYPE_NONE;
         }
@@ -171,14 +168,13 @@ static uint8_t one_function(struct composing *composing, const struct mdf_elemen
 {
     mdf_dtype dtype = computed_dtype(composing);
     uint8_t in[MDF_MAX_OPERANDS];
-    size_t i;
 
     dtype = dtype == MDF_DTYPE_NONE ? shared_dtype(composing) : dtype;
     if (dtype == MDF_DTYPE_NONE || element->n_operands != composing->trial->n || element->n_operands > 2) {
         composing->draft->has_failed = true;
         return 0;
     }
-    for (i = 0; i < composing->trial->n; i++) {
+    for (size_t i = 0; i < composing->trial->n; i++) {
         in[i] = compose_load(composing, i, dtype);
     }
     in[0] = draft_apply(composing->lowering, composing->draft, element, in);
@@ -192,9 +188,9 @@ static uint8_t fold_operands(struct composing *composing, const struct mdf_eleme
 {
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     uint8_t total = compose_load(composing, 0, dtype);
-    size_t n = composing->trial->n, i;
+    size_t n = composing->trial->n;
 
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         total = compose_apply(composing, element, total, compose_load(composing, i, dtype));
     }
     return divides ? compose_apply(composing, MDF_ELEMENT(divide), total, compose_number(composing, dtype, (double)n)) : total;
@@ -208,9 +204,8 @@ static uint8_t clip(struct composing *composing)
     const struct mdf_setting *attributes = source->operator->settings;
     mdf_dtype dtype = (mdf_dtype)composing->result->dtype;
     uint8_t x = compose_load(composing, 0, dtype);
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const struct mdf_element *element = i == 0 ? MDF_ELEMENT(larger) : MDF_ELEMENT(smaller);
         const double *given = attributes != NULL ? mdf_code_setting(source, attributes[i].name) : NULL;
 
@@ -252,9 +247,8 @@ static uint8_t bound(struct composing *composing)
 {
     const struct trial *trial = composing->trial;
     uint8_t x = load_converted(composing, 0);
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         size_t by = is_there(trial, i + 1) ? i + 1 : i + 3;
 
         if (is_there(trial, by)) {
@@ -270,9 +264,8 @@ static uint8_t choose(struct composing *composing, bool is_least)
     const struct trial *trial = composing->trial;
     const struct mdf_value *result = composing->result;
     uint8_t best = 0, next;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         const struct mdf_value *value = trial->effective[i];
 
         if (trial->n < 2 || value->rank > 0 || value->dtype != result->dtype || value->strength != result->strength ||
@@ -464,9 +457,7 @@ static mdf_lowered_id add_softmax(struct composing *composing)
 /* Whether all inputs are arrays, or numbers, that are there, and all results arrays of elements. */
 static bool has_operands(const struct lowering *lowering, const struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         enum mdf_form form = trial->source->operator->form;
         bool is_bound = ((form == MDF_FORM_CLIP || form == MDF_FORM_BOUNDS || form == MDF_FORM_NEAREST) && i > 0) ||
                         (form == MDF_FORM_INTERPOLATE && i > 2) || (form == MDF_FORM_DECIMALS && i > 0);
@@ -480,7 +471,7 @@ static bool has_operands(const struct lowering *lowering, const struct trial *tr
             return false;
         }
     }
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         if (trial->outputs[i] != NULL && (trial->results[i].kind != MDF_KIND_TENSOR || trial->results[i].length == 0 ||
                                           trial->results[i].rank > MDF_INLINE_RANK)) {
             return false;
@@ -536,9 +527,8 @@ static mdf_lowered_id compose(struct composing *composing)
 static mdf_lowered_id compose_one(struct composing *composing)
 {
     const struct mdf_code_call *source = composing->trial->source;
-    size_t i;
 
-    for (i = 0; i < source->n_outputs; i++) {
+    for (size_t i = 0; i < source->n_outputs; i++) {
         if ((composing->trial->outputs[i] != NULL) != (i == 0)) {
             return MDF_LOWERED_NONE;
         }

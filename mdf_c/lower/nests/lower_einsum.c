@@ -66,10 +66,8 @@ static void add_axes(const struct joining *joining, struct label_axes *axes, con
 static bool find_operand(const struct joining *joining, const struct label_axes *axes, const struct term *term, int64_t *strides,
                          struct matrices_operand *operand)
 {
-    size_t label;
-
     *operand = (struct matrices_operand){.id = term->id, .strides = strides};
-    for (label = 0; label < joining->einsum.n_labels; label++) {
+    for (size_t label = 0; label < joining->einsum.n_labels; label++) {
         if (term->strides[label] == MDF_EINSUM_ABSENT || axes->axes[label] == DRAFT_NO_AXIS) {
             continue;
         }
@@ -88,15 +86,15 @@ static bool store_term(struct joining *joining, const struct label_axes *axes, u
 {
     uint8_t stored[MDF_NEST_MOST_AXES];
     int64_t strides[MDF_NEST_MOST_AXES], *own = new_labels(joining), stride = 1;
-    size_t rank = 0, i;
+    size_t rank = 0;
 
     if (own == NULL) {
         return false;
     }
-    for (i = 0; i < joining->einsum.n_labels; i++) {
+    for (size_t i = 0; i < joining->einsum.n_labels; i++) {
         own[i] = MDF_EINSUM_ABSENT;
     }
-    for (i = n; i-- > 0;) {
+    for (size_t i = n; i-- > 0;) {
         own[labels[i]] = stride;
         if (axes->axes[labels[i]] != DRAFT_NO_AXIS && rank < MDF_NEST_MOST_AXES) {
             stored[rank] = axes->axes[labels[i]];
@@ -115,12 +113,11 @@ static mdf_lowered_id store_result(struct joining *joining, const struct label_a
 {
     const struct mdf_value *result = &joining->trial->results[0];
     uint8_t dimensions[MDF_INLINE_RANK];
-    size_t d;
 
     if (axes->draft->has_failed) {
         return MDF_LOWERED_NONE;
     }
-    for (d = 0; d < result->rank; d++) {
+    for (size_t d = 0; d < result->rank; d++) {
         dimensions[d] = axes->axes[joining->einsum.result[d]];
     }
     return lowering_add_nest(joining->lowering, axes->draft, draft_cast(axes->draft, in, (mdf_dtype)result->dtype), result,
@@ -146,11 +143,11 @@ static bool sum_rest(struct joining *joining, struct label_axes *axes, const str
     struct matrices_operand operand;
     int64_t strides[MDF_NEST_MOST_AXES];
     uint8_t summed[MDF_NEST_MOST_AXES];
-    size_t n_summed = 0, label;
+    size_t n_summed = 0;
     unsigned n_lanes = 1;
 
     add_axes(joining, axes, labels, n);
-    for (label = 0; label < joining->einsum.n_labels; label++) {
+    for (size_t label = 0; label < joining->einsum.n_labels; label++) {
         if (term->strides[label] != MDF_EINSUM_ABSENT && !has_label(labels, n, label)) {
             axes->axes[label] = draft_axis(axes->draft, joining->einsum.sizes[label]);
             if (axes->axes[label] != DRAFT_NO_AXIS) {
@@ -187,9 +184,7 @@ static bool lay_out(struct joining *joining, struct term *term, const struct mdf
 /* Whether a term has labels that are in no other one, nor in the result. */
 static bool has_rest(const struct joining *joining, const struct term *term, const struct mdf_einsum_order *order)
 {
-    size_t label;
-
-    for (label = 0; label < joining->einsum.n_labels; label++) {
+    for (size_t label = 0; label < joining->einsum.n_labels; label++) {
         if (term->strides[label] != MDF_EINSUM_ABSENT && !has_label(order->labels, order->n, label)) {
             return true;
         }
@@ -203,9 +198,8 @@ static bool has_rest(const struct joining *joining, const struct term *term, con
 static bool is_one_axis(const struct joining *joining, const struct term *term, const int64_t *labels, size_t n)
 {
     int64_t stride = n > 0 ? term->strides[labels[n - 1]] : 0;
-    size_t i;
 
-    for (i = n; i-- > 0;) {
+    for (size_t i = n; i-- > 0;) {
         if (joining->einsum.sizes[labels[i]] != 1 && term->strides[labels[i]] != stride) {
             return false;
         }
@@ -219,12 +213,10 @@ static bool join_summed(struct joining *joining, const int64_t *labels, size_t n
 {
     struct term *const terms[] = {&joining->left, &joining->right};
     const struct mdf_einsum_order *const orders[] = {&joining->a, &joining->b};
-    size_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         struct mdf_einsum_order order = *orders[i];
         int64_t *kept = new_labels(joining);
-        size_t k;
 
         if (kept == NULL) {
             return false;
@@ -232,7 +224,7 @@ static bool join_summed(struct joining *joining, const int64_t *labels, size_t n
         if (is_one_axis(joining, terms[i], labels, n)) {
             continue;
         }
-        for (k = order.n = 0; k < orders[i]->n; k++) { /* the sums last */
+        for (size_t k = order.n = 0; k < orders[i]->n; k++) { /* the sums last */
             if (!has_label(labels, n, (size_t)orders[i]->labels[k])) {
                 kept[order.n++] = orders[i]->labels[k];
             }
@@ -347,7 +339,6 @@ static mdf_lowered_id add_einsum(struct joining *joining)
     struct mdf_einsum *einsum = &joining->einsum;
     mdf_lowered_id id = MDF_LOWERED_NONE;
     struct label_axes axes;
-    size_t next;
     uint8_t sum;
 
     joining->left = (struct term){joining->trial->ids[0], einsum->term_strides};
@@ -356,7 +347,7 @@ static mdf_lowered_id add_einsum(struct joining *joining)
                    ? store_result(joining, &axes, sum)
                    : MDF_LOWERED_NONE;
     }
-    for (next = 1; next < einsum->n_terms; next++) {
+    for (size_t next = 1; next < einsum->n_terms; next++) {
         id = join(joining, next);
         if (id == MDF_LOWERED_NONE) {
             break;
@@ -367,9 +358,7 @@ static mdf_lowered_id add_einsum(struct joining *joining)
 
 static bool has_operands(const struct lowering *lowering, const struct trial *trial)
 {
-    size_t i;
-
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->ids[i] == MDF_LOWERED_NONE || trial->effective[i]->kind != MDF_KIND_TENSOR ||
             trial->effective[i]->length == 0 || trial->effective[i]->dtype != trial->results[0].dtype ||
             lowering->facts[trial->ids[i]].is_open) {

@@ -63,9 +63,8 @@ mdf_lowered_id lowering_flatten_index(struct lowering *lowering, mdf_lowered_id 
 {
     mdf_lowered_id numbers[MDF_INLINE_RANK], place;
     struct lowering_range range;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         numbers[i] = lowering_find_element(lowering, indices, first + i);
         if (numbers[i] == MDF_LOWERED_NONE || !lowering_find_range(lowering, numbers[i], &range) || range.low < 0 ||
             range.high >= sizes[i]) {
@@ -73,7 +72,7 @@ mdf_lowered_id lowering_flatten_index(struct lowering *lowering, mdf_lowered_id 
         }
     }
     place = n == 0 ? MDF_LOWERED_NONE : lowering_cast(lowering, numbers[0], MDF_DTYPE_INT64);
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         place = add_index(lowering, place, sizes[i], numbers[i]);
     }
     return place;
@@ -120,10 +119,9 @@ uint8_t lowering_find_place(struct lowering *lowering, struct nest_draft *draft,
     const int64_t *shape = mdf_value_shape(trial->effective[0]);
     int64_t strides[MDF_INLINE_RANK];
     uint8_t place = 0;
-    size_t i;
 
     mdf_strides(indices->rank, mdf_value_shape(indices), strides);
-    for (i = 0; i < depth && !draft->has_failed; i++) {
+    for (size_t i = 0; i < depth && !draft->has_failed; i++) {
         mdf_lowered_id known = indices->length == depth ? lowering_find_element(lowering, trial->ids[1], i) : MDF_LOWERED_NONE;
         const struct mdf_nest_view of_number = {.id = known, .at = MDF_NEST_NONE},
                                    of_array = {.id = trial->ids[1], .first = (int64_t)i, .at = MDF_NEST_NONE};

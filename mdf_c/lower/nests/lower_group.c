@@ -65,9 +65,8 @@ static bool is_covered(const struct lowering *lowering, const struct mdf_lowered
 {
     const struct mdf_lowered_value *values = lowering->lowered->values;
     bool covers = mdf_machine_has_vectors((mdf_dtype)values[op->out].form.dtype);
-    size_t i;
 
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         covers = covers && mdf_machine_has_vectors((mdf_dtype)values[op->in[i]].form.dtype);
     }
     return covers || lowering->is_for_source;
@@ -102,13 +101,12 @@ static void put(struct grouping *grouping, size_t at, const struct mdf_lowered_o
 static bool joins(const struct grouping *grouping, const struct mdf_lowered_op *op, size_t at)
 {
     const struct group *group = at == SIZE_MAX ? NULL : grouping->groups[at];
-    size_t i;
 
     if (group == NULL || group->n != grouping->lowering->lowered->values[op->out].form.length ||
         group->n_steps + op->n_in + 2 > MDF_NEST_MOST_STEPS || group->is_covered != is_covered(grouping->lowering, op)) {
         return false;
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         size_t made = maker_of(&grouping->makers, op->in[i]);
 
         if (made != SIZE_MAX && made > at) {
@@ -144,13 +142,11 @@ static void note_result(void *context, mdf_lowered_id id)
 static void note_made(const struct makers *makers, const struct mdf_lowered_op *op, size_t at,
                       const struct mdf_lowered_value *values)
 {
-    size_t i;
-
     if (op->code != MDF_LOWERED_NEST) {
         mdf_lowered_visit_results(op, note_result, &(struct making){makers, at});
         return;
     }
-    for (i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
+    for (size_t i = 0; op->of.nest != NULL && i < op->of.nest->n_steps; i++) {
         if (op->of.nest->steps[i].kind == MDF_NEST_STORE) {
             note_store(makers, op->of.nest, &op->of.nest->steps[i], at, values);
         }
@@ -195,19 +191,18 @@ static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const stru
     const struct mdf_value *result = &lowering->lowered->values[op->out].form;
     struct nest_draft *draft = draft_new(lowering);
     uint8_t axes[MDF_INLINE_RANK], own[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS] = {0};
-    size_t i, d;
 
     if (draft == NULL || result->length == 0 || (op->loop == NULL && op->code != MDF_LOWERED_CAST)) {
         return NULL;
     }
-    for (d = 0; d < result->rank; d++) {
+    for (size_t d = 0; d < result->rank; d++) {
         axes[d] = draft_axis(draft, mdf_value_shape(result)[d]);
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         const struct mdf_value *operand = &lowering->lowered->values[op->in[i]].form;
         size_t n = 0;
 
-        for (d = 0; d < operand->rank && operand->length > 1; d++) { /* axes of more than one index, in their order */
+        for (size_t d = 0; d < operand->rank && operand->length > 1; d++) { /* axes of more than one index, in their order */
             own[d] = mdf_value_shape(operand)[d] == 1 ? DRAFT_NO_AXIS : (uint8_t)n++;
             if (own[d] != DRAFT_NO_AXIS &&
                 (own[d] >= draft->n_axes || draft->extents[own[d]] != (size_t)mdf_value_shape(operand)[d])) {
@@ -225,9 +220,8 @@ static struct mdf_lowered_nest *nest_of_op(struct lowering *lowering, const stru
 static struct mdf_lowered_nest *nest_of_group(struct lowering *lowering, const struct group *group)
 {
     struct mdf_lowered_nest *nest = NULL;
-    size_t i;
 
-    for (i = 0; i < group->n_ops; i++) {
+    for (size_t i = 0; i < group->n_ops; i++) {
         struct mdf_lowered_nest *next = nest_of_op(lowering, &group->ops[i], NULL);
 
         nest = next == NULL || i == 0 ? next : draft_merge(lowering, nest, next, false);
@@ -273,10 +267,9 @@ static bool reads_rows(const struct grouping *grouping, size_t at, const struct 
 static bool reads_views(const struct grouping *grouping, size_t at)
 {
     const struct group *group = grouping->groups[at];
-    size_t i, k;
 
-    for (i = 0; i < group->n_ops; i++) {
-        for (k = 0; k < group->ops[i].n_in; k++) {
+    for (size_t i = 0; i < group->n_ops; i++) {
+        for (size_t k = 0; k < group->ops[i].n_in; k++) {
             if (reads_rows(grouping, at, &group->ops[i], group->ops[i].in[k])) {
                 return true;
             }
@@ -293,16 +286,16 @@ static struct mdf_lowered_nest *flat_nest(struct lowering *lowering, const struc
     struct nest_draft *draft = draft_new(lowering);
     const int64_t stride = 1;
     uint8_t axis, made[MDF_NEST_MOST_STEPS], in[MDF_MAX_OPERANDS] = {0};
-    size_t i, j, k;
+    size_t j;
 
     if (draft == NULL) {
         return NULL;
     }
     axis = draft_axis(draft, (int64_t)group->n);
-    for (i = 0; i < group->n_ops; i++) {
+    for (size_t i = 0; i < group->n_ops; i++) {
         const struct mdf_lowered_op *op = &group->ops[i];
 
-        for (k = 0; k < op->n_in; k++) {
+        for (size_t k = 0; k < op->n_in; k++) {
             for (j = i; j > 0 && group->ops[j - 1].out != op->in[k]; j--) {
             }
             view.id = op->in[k];
@@ -330,12 +323,11 @@ static struct mdf_lowered_nest *nest_at(struct grouping *grouping, size_t at)
 static void become_nest(struct grouping *grouping, size_t at, struct mdf_lowered_nest *nest)
 {
     struct mdf_lowered_op *op = &grouping->region->ops[at];
-    size_t i;
 
     grouping->group = at == grouping->group ? SIZE_MAX : grouping->group;
     grouping->groups[at] = NULL;
     op->of.nest = nest;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_STORE) {
             grouping->lowering->facts[nest->steps[i].view.id].is_nested = true;
         }
@@ -346,9 +338,9 @@ static void become_nest(struct grouping *grouping, size_t at, struct mdf_lowered
 /* The op behind which all is there that a nest loads; SIZE_MAX: that is so before the first. */
 static size_t last_maker(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
 {
-    size_t last = SIZE_MAX, i;
+    size_t last = SIZE_MAX;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         size_t made = nest->steps[i].kind == MDF_NEST_LOAD ? maker_of(&grouping->makers, nest->steps[i].view.id) : SIZE_MAX;
 
         last = made != SIZE_MAX && (last == SIZE_MAX || made > last) ? made : last;
@@ -361,13 +353,12 @@ static size_t last_maker(const struct grouping *grouping, const struct mdf_lower
 static bool is_folded_across(const struct mdf_lowered_nest *nest, size_t step, size_t axis, bool is_within_fold)
 {
     const struct mdf_nest_step *own = &nest->steps[step];
-    size_t k;
 
     if (own->kind == MDF_NEST_LOAD) {
         return is_within_fold && own->level > axis + 1 && own->view.strides[axis] == 1 && own->view.strides[own->level - 1] > 1;
     }
     is_within_fold = is_within_fold || (own->kind == MDF_NEST_FOLD && own->level == axis + 1);
-    for (k = 0; k < own->n_in; k++) {
+    for (size_t k = 0; k < own->n_in; k++) {
         if (is_folded_across(nest, own->in[k], axis, is_within_fold)) {
             return true;
         }
@@ -379,9 +370,7 @@ static bool is_folded_across(const struct mdf_lowered_nest *nest, size_t step, s
  * would have them. */
 static bool takes_vectors(const struct grouping *grouping, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
+    for (size_t i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
         const struct mdf_nest_step *fold = &nest->steps[i];
 
         if (fold->kind == MDF_NEST_FOLD && nest->steps[fold->in[0]].level == fold->level + 1 &&
@@ -396,12 +385,10 @@ static bool takes_vectors(const struct grouping *grouping, const struct mdf_lowe
  */
 static size_t axis_stored_along(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *step)
 {
-    size_t axis;
-
     if (step->kind != MDF_NEST_STORE || mdf_nest_count(nest, 0, step->level) < FEWEST_TURNED) {
         return MDF_NEST_MOST_AXES;
     }
-    for (axis = 0; axis < step->level; axis++) {
+    for (size_t axis = 0; axis < step->level; axis++) {
         if (step->view.strides[axis] == 1 && nest->extents[axis] >= SHORTEST_TURNED) {
             return axis;
         }
@@ -413,10 +400,9 @@ static size_t axis_stored_along(const struct mdf_lowered_nest *nest, const struc
 static bool reads(const struct grouping *grouping, size_t at, mdf_lowered_id id)
 {
     const struct group *group = grouping->groups[at];
-    size_t i, k;
 
-    for (i = 0; group != NULL && i < group->n_ops; i++) {
-        for (k = 0; k < group->ops[i].n_in; k++) {
+    for (size_t i = 0; group != NULL && i < group->n_ops; i++) {
+        for (size_t k = 0; k < group->ops[i].n_in; k++) {
             if (group->ops[i].in[k] == id) {
                 return true;
             }
@@ -431,12 +417,11 @@ static bool reads(const struct grouping *grouping, size_t at, mdf_lowered_id id)
 static bool is_only_read_by(const struct grouping *grouping, mdf_lowered_id id, const struct mdf_lowered_nest *reader)
 {
     const struct mdf_lowered_op *ops = grouping->region->ops;
-    size_t i;
 
     if (grouping->lowering->lowered->outputs == NULL || grouping->lowering->facts[id].n_outputs > 0) {
         return false;
     }
-    for (i = 0; i < grouping->region->n_ops; i++) {
+    for (size_t i = 0; i < grouping->region->n_ops; i++) {
         if ((ops[i].code != MDF_LOWERED_NEST || ops[i].of.nest != reader) && reads(grouping, i, id)) {
             return false;
         }
@@ -450,9 +435,9 @@ static bool is_only_read_by(const struct grouping *grouping, mdf_lowered_id id, 
 static bool stores_across(const struct grouping *grouping, const struct mdf_lowered_nest *nest,
                           const struct mdf_lowered_nest *part)
 {
-    size_t along = MDF_NEST_MOST_AXES, i;
+    size_t along = MDF_NEST_MOST_AXES;
 
-    for (i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
+    for (size_t i = 0; grouping->lowering->is_for_source && i < nest->n_steps; i++) {
         size_t axis = axis_stored_along(nest, &nest->steps[i]);
 
         if (axis != MDF_NEST_MOST_AXES && is_only_read_by(grouping, nest->steps[i].view.id, part)) {
@@ -483,10 +468,9 @@ static bool stays_apart(const struct mdf_lowered_nest *maker, const struct mdf_l
 static bool may_sink(const struct grouping *grouping, size_t at, size_t to)
 {
     const struct mdf_lowered_nest *nest = grouping->region->ops[at].of.nest;
-    size_t i, j;
 
-    for (i = 0; i < nest->n_steps; i++) {
-        for (j = at + 1; nest->steps[i].kind == MDF_NEST_STORE && j <= to; j++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
+        for (size_t j = at + 1; nest->steps[i].kind == MDF_NEST_STORE && j <= to; j++) {
             if (reads(grouping, j, nest->steps[i].view.id)) {
                 return false;
             }
@@ -508,16 +492,15 @@ static void renumber(void *context, mdf_lowered_id id)
 static void sink(struct grouping *grouping, size_t at, size_t to)
 {
     struct mdf_lowered_op op = grouping->region->ops[at];
-    size_t i, k;
 
-    for (i = at; i < to; i++) {
+    for (size_t i = at; i < to; i++) {
         struct making making = {&grouping->makers, i};
         const struct mdf_lowered_op *moved = &grouping->region->ops[i];
         const struct group *group = grouping->groups[i + 1];
 
         grouping->region->ops[i] = grouping->region->ops[i + 1];
         grouping->groups[i] = grouping->groups[i + 1];
-        for (k = 0; group != NULL && k < group->n_ops; k++) {
+        for (size_t k = 0; group != NULL && k < group->n_ops; k++) {
             renumber(&making, group->ops[k].out);
         }
         if (group == NULL && (moved->code != MDF_LOWERED_NEST || moved->of.nest != NULL)) {
@@ -590,9 +573,7 @@ static void add_op(struct grouping *grouping, const struct mdf_lowered_op *op)
 /* Whether an operand is made by a nest of the region. */
 static bool reads_nest(const struct grouping *grouping, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         const struct lowering_view *view = &grouping->lowering->facts[op->in[i]].view;
         bool is_elsewhere = view->is_there && !is_made_turned(grouping, op->in[i]);
         size_t made = maker_of(&grouping->makers, is_elsewhere ? view->id : op->in[i]);
@@ -693,19 +674,18 @@ static bool begin_makers(struct lowering *lowering, const struct region *region,
 bool lowering_group(struct lowering *lowering, struct region *region)
 {
     struct grouping grouping = {.lowering = lowering, .region = region, .group = SIZE_MAX};
-    size_t i;
 
     grouping.groups = mdf_arena_array(&lowering->scratch, region->n_ops, sizeof *grouping.groups);
     if (grouping.groups == NULL || !begin_makers(lowering, region, &grouping.makers)) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         if (!group_op(&grouping, region->ops[i], region->n_ops - i)) {
             return false;
         }
     }
     region->n_ops = 0;
-    for (i = 0; i < grouping.n; i++) {
+    for (size_t i = 0; i < grouping.n; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
 
         if (grouping.groups[i] != NULL && !finish_group(&grouping, i)) {
@@ -722,9 +702,8 @@ static bool group_again(struct lowering *lowering, struct mdf_lowered_region *re
 {
     struct region ops = {.ops = region->ops, .n_ops = region->n_ops};
     bool done = true;
-    size_t i;
 
-    for (i = 0; done && i < region->n_ops; i++) {
+    for (size_t i = 0; done && i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_LOOP) {

@@ -17,9 +17,7 @@ struct table {
 
 static bool is_in_order(const struct mdf_value *x)
 {
-    size_t i;
-
-    for (i = 0; i < x->length; i++) {
+    for (size_t i = 0; i < x->length; i++) {
         double here = mdf_element_to_double((mdf_dtype)x->dtype, (const char *)x->data + i * mdf_dtype_size((mdf_dtype)x->dtype));
         double before = i == 0 ? (double)-INFINITY
                                : mdf_element_to_double((mdf_dtype)x->dtype,

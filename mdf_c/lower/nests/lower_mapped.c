@@ -29,9 +29,7 @@ static bool is_there(const struct mdf_lowered_loop *loop, mdf_lowered_id number,
 
 static bool nest_moves(const struct mdf_lowered_loop *loop, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         const struct mdf_nest_step *number = step->view.at == MDF_NEST_NONE ? NULL : &nest->steps[step->view.at];
 
@@ -74,9 +72,7 @@ static void note_read(void *context, mdf_lowered_id id)
 /* Whether an op is a nest that stores items of stacks, all or a part of one. */
 static bool stores_items(const struct mdf_lowered_loop *loop, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
-    for (i = 0; op->code == MDF_LOWERED_NEST && i < loop->n_stacks; i++) {
+    for (size_t i = 0; op->code == MDF_LOWERED_NEST && i < loop->n_stacks; i++) {
         if (mdf_nest_stores(op->of.nest, loop->stacks[i].item)) {
             return true;
         }
@@ -88,16 +84,15 @@ static bool stores_items(const struct mdf_lowered_loop *loop, const struct mdf_l
 static const struct mdf_lowered_nest *body_of(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
 {
     struct reading reading = {0};
-    size_t i;
 
-    for (i = 0; i < loop->body.n_ops && loop->n_stacks > 0; i++) {
+    for (size_t i = 0; i < loop->body.n_ops && loop->n_stacks > 0; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         if (op->code == MDF_LOWERED_NEST && mdf_nest_stores(op->of.nest, loop->stacks[0].item)) {
             reading.nest = op;
         }
     }
-    for (i = 0; i < loop->body.n_ops && reading.nest != NULL; i++) {
+    for (size_t i = 0; i < loop->body.n_ops && reading.nest != NULL; i++) {
         const struct mdf_lowered_op *op = &loop->body.ops[i];
 
         if (op != reading.nest && (stores_items(loop, op) || !only_moves(lowering, loop, op))) {
@@ -110,14 +105,12 @@ static const struct mdf_lowered_nest *body_of(const struct lowering *lowering, c
 
 bool lowering_is_map(const struct lowering *lowering, const struct mdf_lowered_loop *loop)
 {
-    size_t i;
-
     if (loop->n_runs < 2 || loop->n_runs > MOST_POINTS || loop->n_states > 0 || loop->n_padded > 0 ||
         loop->condition != MDF_LOWERED_NONE || loop->next_condition != MDF_LOWERED_NONE ||
         (loop->limit != 0 && loop->n_runs > loop->limit)) {
         return false;
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (lowering->facts[loop->stacks[i].stack].is_watched) { /* in the memory that the loop has for it */
             return false;
         }
@@ -134,9 +127,7 @@ static bool is_nest_map(const struct lowering *lowering, const struct mdf_lowere
 
 static const struct mdf_lowered_rows *rows_of(const struct mapping *mapping, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < mapping->loop->n_rows; i++) {
+    for (size_t i = 0; i < mapping->loop->n_rows; i++) {
         if (mapping->loop->rows[i].parameter == id) {
             return &mapping->loop->rows[i];
         }
@@ -227,12 +218,11 @@ static bool map_step(struct mapping *mapping, size_t i)
 {
     struct nest_draft *draft = mapping->draft;
     struct draft_step step = draft->steps[i];
-    size_t k;
 
     if (step.step.kind == MDF_NEST_STORE && stack_of(mapping->loop, step.step.view.id) == NULL) {
         return true;
     }
-    for (k = 0; k < step.step.n_in; k++) {
+    for (size_t k = 0; k < step.step.n_in; k++) {
         if (mapping->is_number[step.step.in[k]]) {
             return false;
         }
@@ -255,18 +245,17 @@ static bool map_step(struct mapping *mapping, size_t i)
 static void make_axis(struct mapping *mapping)
 {
     struct nest_draft *draft = mapping->draft;
-    size_t i, k;
 
     memmove(draft->extents + 1, draft->extents, draft->n_axes * sizeof *draft->extents);
     draft->extents[RUNS] = mapping->loop->n_runs;
     draft->n_axes++;
-    for (i = 0; i < draft->n_steps; i++) {
+    for (size_t i = 0; i < draft->n_steps; i++) {
         struct draft_step *step = &draft->steps[i];
 
         memmove(step->step.view.strides + 1, step->step.view.strides, (MDF_NEST_MOST_AXES - 1) * sizeof *step->step.view.strides);
         step->step.view.strides[RUNS] = 0;
         step->axes = (uint8_t)(step->axes << 1);
-        for (k = 0; k < step->n_folded; k++) {
+        for (size_t k = 0; k < step->n_folded; k++) {
             step->folded[k]++;
         }
         /* What is stored is made for each run, also where it is the same in all. */
@@ -280,7 +269,7 @@ static void make_axis(struct mapping *mapping)
 static struct mdf_lowered_nest *nest_of(struct mapping *mapping)
 {
     struct nest_draft *draft = draft_new(mapping->lowering);
-    size_t n_steps = mapping->body->n_steps, i;
+    size_t n_steps = mapping->body->n_steps;
 
     if (draft == NULL) {
         return NULL;
@@ -292,7 +281,7 @@ static struct mdf_lowered_nest *nest_of(struct mapping *mapping)
     }
     make_axis(mapping);
     draft->n_steps = 0; /* steps move to the front where some are left out: numbers of runs, stores that nothing reads */
-    for (i = 0; i < n_steps; i++) {
+    for (size_t i = 0; i < n_steps; i++) {
         if (!map_step(mapping, i)) {
             return NULL;
         }
@@ -303,9 +292,7 @@ static struct mdf_lowered_nest *nest_of(struct mapping *mapping)
 /* Whether each stack has an item of its own that the body makes, and all are filled the same way round. */
 static bool stores_all(const struct mdf_lowered_loop *loop, const struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         const struct mdf_lowered_stack *stack = &loop->stacks[i];
 
         if (stack->is_reversed != loop->stacks[0].is_reversed || stack->appends || stack->is_put ||
@@ -339,9 +326,7 @@ static struct mdf_lowered_nest *map_loop(struct lowering *lowering, const struct
 
 bool lowering_map_loops(struct lowering *lowering, struct region *region)
 {
-    size_t i, k;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_loop *loop = op->code == MDF_LOWERED_LOOP ? op->of.loop : NULL;
         struct mdf_lowered_nest *nest = loop == NULL ? NULL : map_loop(lowering, loop);
@@ -349,7 +334,7 @@ bool lowering_map_loops(struct lowering *lowering, struct region *region)
         if (nest == NULL) {
             continue;
         }
-        for (k = 0; k < loop->n_stacks; k++) {
+        for (size_t k = 0; k < loop->n_stacks; k++) {
             lowering->facts[loop->stacks[k].item].is_nested = false;
             lowering->facts[loop->stacks[k].stack].is_nested = lowering->facts[loop->stacks[k].stack].is_mapped = true;
         }

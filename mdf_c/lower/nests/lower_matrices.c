@@ -162,7 +162,7 @@ uint8_t matrices_sum(struct matrices *matrices, const struct matrices_operand *a
     struct nest_draft *draft = matrices->draft;
     unsigned all = (1u << draft->n_axes) - 1;
     uint8_t x, y;
-    size_t n = 1, i;
+    size_t n = 1;
 
     if (matrices->is_empty) {
         return matrices->start != MDF_NEST_NONE ? matrices->start : number(matrices, 0);
@@ -181,7 +181,7 @@ uint8_t matrices_sum(struct matrices *matrices, const struct matrices_operand *a
     if (draft->has_failed) {
         return 0;
     }
-    for (i = 0; i < matrices->n_summed; i++) {
+    for (size_t i = 0; i < matrices->n_summed; i++) {
         n *= draft->extents[matrices->summed[i]];
     }
     switch (mdf_dtype_kind(matrices->dtype) == 'f' ? matrices->order : MDF_PRODUCT_IN_ORDER) {
@@ -279,9 +279,9 @@ static void measure(struct multiplying *multiplying)
 static void find_axes(const struct mdf_value *value, const uint8_t *batch, size_t n_batch, size_t n_matrix, const uint8_t *matrix,
                       struct matrices_operand *operand)
 {
-    size_t n_own = value->rank - n_matrix, i;
+    size_t n_own = value->rank - n_matrix;
 
-    for (i = 0; i < value->rank; i++) {
+    for (size_t i = 0; i < value->rank; i++) {
         operand->axes[i] = i >= n_own                       ? matrix[i - n_own]
                            : mdf_value_shape(value)[i] == 1 ? DRAFT_NO_AXIS
                                                             : batch[i + n_batch - n_own];
@@ -345,9 +345,8 @@ static bool add_addend(struct multiplying *multiplying)
     struct matrices_operand addend = {.id = trial->n > 2 ? trial->ids[2] : MDF_LOWERED_NONE};
     double beta = real_setting(trial, "beta");
     unsigned axes = 0;
-    size_t d;
 
-    for (d = 0; d < 2; d++) {
+    for (size_t d = 0; d < 2; d++) {
         axes |= multiplying->axes[d] != DRAFT_NO_AXIS ? 1u << multiplying->axes[d] : 0;
     }
     if (addend.id == MDF_LOWERED_NONE) {
@@ -372,7 +371,6 @@ static mdf_lowered_id add_gemm(struct multiplying *multiplying)
     bool turns_a = is_turned(trial, "transA"), turns_b = is_turned(trial, "transB");
     const int64_t *a_shape = mdf_value_shape(multiplying->a), *b_shape = mdf_value_shape(multiplying->b);
     const int64_t *shape = mdf_value_shape(multiplying->result);
-    size_t d;
     uint8_t k;
 
     product->alpha = multiplying->matrices.alpha = real_setting(trial, "alpha");
@@ -391,7 +389,7 @@ static mdf_lowered_id add_gemm(struct multiplying *multiplying)
     if (!multiplying->matrices.lowering->is_for_source && !is_worth_it(multiplying)) {
         return MDF_LOWERED_NONE;
     }
-    for (d = 0; d < 2; d++) {
+    for (size_t d = 0; d < 2; d++) {
         multiplying->axes[d] = draft_axis(multiplying->matrices.draft, shape[d]);
     }
     k = add_summed(&multiplying->matrices, (int64_t)product->k);

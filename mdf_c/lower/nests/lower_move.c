@@ -57,17 +57,17 @@ static int64_t input_of(int64_t place)
 static bool goes_on(const struct moving *moving, const struct piece *box, size_t dimension, size_t i, bool is_longer)
 {
     const int64_t *places = moving->places;
-    size_t step = moving->steps[dimension], start = i * step, k, d;
+    size_t step = moving->steps[dimension], start = i * step;
 
-    for (d = 0; d < dimension; d++) {
+    for (size_t d = 0; d < dimension; d++) {
         start += box->from[d] * moving->steps[d];
     }
-    for (k = start; k < start + step; k++) {
+    for (size_t k = start; k < start + step; k++) {
         if (input_of(places[k]) != input_of(places[k + step]) ||
             (is_longer && places[k + step] - places[k] != places[k] - places[k - step])) {
             return false;
         }
-        for (d = 0; d < dimension; d++) {
+        for (size_t d = 0; d < dimension; d++) {
             if (box->n[d] > 1 &&
                 places[k + moving->steps[d]] - places[k] != places[k + step + moving->steps[d]] - places[k + step]) {
                 return false;
@@ -95,7 +95,7 @@ static size_t count_slices(const struct moving *moving, struct piece box, size_t
 /* Cuts the box along a dimension and those behind it. False: there are too many pieces. */
 static bool cut(struct moving *moving, struct piece box, size_t dimension)
 {
-    size_t n, i;
+    size_t n;
 
     if (dimension == moving->form->rank) {
         if (moving->n_pieces == MOST_PIECES) {
@@ -105,7 +105,7 @@ static bool cut(struct moving *moving, struct piece box, size_t dimension)
         return true;
     }
     n = (size_t)mdf_value_shape(moving->form)[dimension];
-    for (i = 0; i < n; i += box.n[dimension]) {
+    for (size_t i = 0; i < n; i += box.n[dimension]) {
         box.from[dimension] = i;
         box.n[dimension] = count_slices(moving, box, dimension);
         if (!cut(moving, box, dimension + 1)) {
@@ -127,9 +127,8 @@ static bool add_op(struct moving *moving, const struct nest_draft *draft)
 static int64_t place_in(const struct lowering_view *view, const struct mdf_value *form, int64_t place)
 {
     int64_t there = view->first;
-    size_t d;
 
-    for (d = form->rank; d-- > 0; place /= mdf_value_shape(form)[d]) {
+    for (size_t d = form->rank; d-- > 0; place /= mdf_value_shape(form)[d]) {
         there += place % mdf_value_shape(form)[d] * view->strides[d];
     }
     return there;
@@ -140,9 +139,7 @@ static int64_t place_in(const struct lowering_view *view, const struct mdf_value
 static int64_t place_of_element(const struct moving *moving, const struct piece *piece, int64_t first, const int64_t *strides,
                                 size_t i)
 {
-    size_t d;
-
-    for (d = moving->form->rank; d-- > 0; i /= piece->n[d]) {
+    for (size_t d = moving->form->rank; d-- > 0; i /= piece->n[d]) {
         first += (int64_t)(i % piece->n[d]) * strides[d];
     }
     return first;
@@ -155,17 +152,17 @@ static void see_through(const struct moving *moving, const struct piece *piece, 
     const struct lowering_view *view = &moving->lowering->facts[source->id].view;
     const struct mdf_value *form = lowering_example(moving->lowering, source->id);
     int64_t first, there[MDF_INLINE_RANK] = {0};
-    size_t n = 1, d, i;
+    size_t n = 1;
 
     if (!view->is_there || view->at != MDF_LOWERED_NONE) {
         return;
     }
     first = place_in(view, form, source->first);
-    for (d = 0; d < moving->form->rank; d++) {
+    for (size_t d = 0; d < moving->form->rank; d++) {
         there[d] = piece->n[d] > 1 ? place_in(view, form, source->first + strides[d]) - first : 0;
         n *= piece->n[d];
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (place_in(view, form, place_of_element(moving, piece, source->first, strides, i)) !=
             place_of_element(moving, piece, first, there, i)) {
             return;
@@ -182,16 +179,16 @@ static bool add_piece(struct moving *moving, const struct piece *piece)
     struct nest_draft *draft = draft_new(moving->lowering);
     int64_t from[MDF_INLINE_RANK] = {0}, to[MDF_INLINE_RANK] = {0}, first;
     uint8_t axes[MDF_INLINE_RANK], in;
-    size_t start = 0, d;
+    size_t start = 0;
 
     if (draft == NULL) {
         return false;
     }
-    for (d = 0; d < moving->form->rank; d++) {
+    for (size_t d = 0; d < moving->form->rank; d++) {
         start += piece->from[d] * moving->steps[d];
     }
     first = moving->places[start];
-    for (d = 0; d < moving->form->rank; d++) {
+    for (size_t d = 0; d < moving->form->rank; d++) {
         axes[d] = draft_axis(draft, (int64_t)piece->n[d]);
         to[d] = (int64_t)moving->steps[d];
         from[d] = piece->n[d] > 1 ? moving->places[start + moving->steps[d]] - first : 0;
@@ -223,7 +220,7 @@ static bool gather_by_table(struct moving *moving)
     static const int64_t strides[2][1] = {{0}, {1}};
     struct mdf_nest_view source = {.id = moving->inputs[0], .at_stride = 1}, target = {.id = moving->out, .at = MDF_NEST_NONE};
     struct lowering *lowering = moving->lowering;
-    size_t n = moving->form->length, i;
+    size_t n = moving->form->length;
     bool *is_there = mdf_arena_array(&lowering->scratch, n, sizeof *is_there), all = true;
     struct nest_draft *draft = draft_new(lowering);
     mdf_lowered_id indices, mask;
@@ -232,7 +229,7 @@ static bool gather_by_table(struct moving *moving)
     if (draft == NULL || is_there == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         is_there[i] = input_of(moving->places[i]) == 0;
         all = all && is_there[i];
         moving->places[i] = is_there[i] ? moving->places[i] : 0;
@@ -285,10 +282,10 @@ static bool number_places(struct lowering *lowering, const struct trial *trial, 
                           const struct mdf_value *result, mdf_lowered_id *inputs, size_t *n_used)
 {
     int64_t *places = positions->data;
-    size_t i, k;
+    size_t k;
 
     *n_used = n_data;
-    for (i = 0; i < result->length; i++) {
+    for (size_t i = 0; i < result->length; i++) {
         int64_t place = places[i];
 
         if (place == MDF_POSITION_NONE) {
@@ -380,18 +377,15 @@ static mdf_lowered_id add_result(struct lowering *lowering, const struct mdf_val
 static void measure_steps(struct moving *moving)
 {
     const int64_t *shape = mdf_value_shape(moving->form);
-    size_t i;
 
-    for (i = moving->form->rank; i-- > 0;) {
+    for (size_t i = moving->form->rank; i-- > 0;) {
         moving->steps[i] = i + 1 < moving->form->rank ? moving->steps[i + 1] * (size_t)shape[i + 1] : 1;
     }
 }
 
 static bool add_pieces(struct moving *moving)
 {
-    size_t i;
-
-    for (i = 0; i < moving->n_pieces; i++) {
+    for (size_t i = 0; i < moving->n_pieces; i++) {
         if (!add_piece(moving, &moving->pieces[i])) {
             return false;
         }
@@ -468,9 +462,8 @@ static bool move_result(struct lowering *lowering, struct trial *trial, size_t n
 static int64_t place_within(const struct mdf_value *outer, const struct mdf_value *inner, const int64_t *before, size_t i)
 {
     int64_t place = 0, size = 1;
-    size_t d;
 
-    for (d = outer->rank; d-- > 0; size *= mdf_value_shape(inner)[d], i /= (size_t)mdf_value_shape(outer)[d]) {
+    for (size_t d = outer->rank; d-- > 0; size *= mdf_value_shape(inner)[d], i /= (size_t)mdf_value_shape(outer)[d]) {
         int64_t at = (int64_t)(i % (size_t)mdf_value_shape(outer)[d]) - before[d];
 
         if (at < 0 || at >= mdf_value_shape(inner)[d]) {
@@ -627,9 +620,8 @@ static bool read_constants(const struct slicing *slicing, size_t input, size_t n
 {
     const struct trial *trial = slicing->trial;
     const struct mdf_value *value;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         integers[i] = are_axes ? (int64_t)i : 1;
     }
     if (input >= trial->n || trial->ids[input] == MDF_LOWERED_NONE) {
@@ -649,7 +641,7 @@ static bool find_cut_axes(struct slicing *slicing)
     const struct trial *trial = slicing->trial;
     const struct mdf_value *data = trial->effective[0];
     int64_t steps[MDF_INLINE_RANK];
-    size_t n, i, j;
+    size_t n;
 
     if (trial->source->operator->form != MDF_FORM_SLICE || trial->n<3 || trial->outputs[0] == NULL ||
         trial->ids[0] == MDF_LOWERED_NONE || trial->ids[1] == MDF_LOWERED_NONE || trial->ids[2] == MDF_LOWERED_NONE) {
@@ -662,10 +654,10 @@ static bool find_cut_axes(struct slicing *slicing)
         !read_constants(slicing, 4, n, false, steps)) {
         return false;
     }
-    for (i = 0; i < data->rank; i++) {
+    for (size_t i = 0; i < data->rank; i++) {
         slicing->steps[i] = 1;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         int64_t *axis = &slicing->axes[i];
 
         *axis += *axis < 0 ? (int64_t)data->rank : 0;
@@ -674,7 +666,7 @@ static bool find_cut_axes(struct slicing *slicing)
         }
         /* Steps past the end are as good as one of all elements. */
         slicing->steps[*axis] = steps[i] < mdf_value_shape(data)[*axis] ? steps[i] : mdf_value_shape(data)[*axis];
-        for (j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++) {
             if (slicing->axes[j] == *axis) {
                 return false;
             }
@@ -713,9 +705,8 @@ static uint8_t find_begin(struct slicing *slicing, const int64_t *strides, int64
 {
     const int64_t *shape = mdf_value_shape(slicing->trial->effective[0]), *left = mdf_value_shape(&slicing->trial->results[0]);
     uint8_t begin = number(slicing, 0), zero = begin, outside = number(slicing, limit);
-    size_t i;
 
-    for (i = 0; i < slicing->n_axes; i++) {
+    for (size_t i = 0; i < slicing->n_axes; i++) {
         int64_t axis = slicing->axes[i];
         int64_t longest = left[axis] * slicing->steps[axis], too_short = longest - slicing->steps[axis];
         uint8_t start = load_end(slicing, 1, i, shape[axis]), end = load_end(slicing, 2, i, shape[axis]);
@@ -748,9 +739,8 @@ static mdf_lowered_id find_window(const struct slicing *slicing, const int64_t *
     const int64_t *shape = mdf_value_shape(slicing->trial->effective[0]), *left = mdf_value_shape(&slicing->trial->results[0]);
     struct lowering *lowering = slicing->lowering;
     mdf_lowered_id begin = MDF_LOWERED_NONE;
-    size_t i;
 
-    for (i = 0; i < slicing->n_axes; i++) {
+    for (size_t i = 0; i < slicing->n_axes; i++) {
         int64_t axis = slicing->axes[i], longest = left[axis] * slicing->steps[axis], n;
         mdf_lowered_id start = find_end(slicing, 1, i), end = find_end(slicing, 2, i);
         struct lowering_range range;
@@ -780,7 +770,6 @@ static mdf_lowered_id slice(struct slicing *slicing)
     mdf_lowered_id window;
     int64_t strides[MDF_INLINE_RANK], left;
     uint8_t axes[MDF_INLINE_RANK], in;
-    size_t d;
 
     slicing->draft = draft_new(slicing->lowering);
     if (slicing->draft == NULL || result->rank != data->rank) {
@@ -788,7 +777,7 @@ static mdf_lowered_id slice(struct slicing *slicing)
     }
     mdf_strides(data->rank, mdf_value_shape(data), strides);
     view.at_stride = slicing->n_axes == 1 ? strides[slicing->axes[0]] : 1;
-    for (d = 0; d < data->rank; d++) {
+    for (size_t d = 0; d < data->rank; d++) {
         axes[d] = draft_axis(slicing->draft, mdf_value_shape(result)[d]);
         left = mdf_value_shape(data)[d] - 1 - (mdf_value_shape(result)[d] - 1) * slicing->steps[d];
         view.at_limit += left * strides[d] / view.at_stride;
@@ -796,7 +785,7 @@ static mdf_lowered_id slice(struct slicing *slicing)
     window = find_window(slicing, strides, view.at_stride);
     view.at = window != MDF_LOWERED_NONE ? draft_load(slicing->lowering, slicing->draft, window, NULL)
                                          : find_begin(slicing, strides, view.at_stride, view.at_limit);
-    for (d = 0; d < data->rank; d++) {
+    for (size_t d = 0; d < data->rank; d++) {
         strides[d] *= slicing->steps[d];
     }
     in = draft_load_elements(slicing->lowering, slicing->draft, &view, data->rank, axes, strides);
@@ -816,7 +805,7 @@ static mdf_lowered_id slice(struct slicing *slicing)
 bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial *trial, bool *taken)
 {
     const struct mdf_move *move = trial->source->operator->move;
-    size_t n = trial->source->n_outputs, i;
+    size_t n = trial->source->n_outputs;
     struct mdf_value *positions = mdf_arena_array(&lowering->scratch, n, sizeof *positions);
     mdf_lowered_id *outs = mdf_arena_array(&lowering->scratch, n, sizeof *outs);
     struct slicing slicing = {.lowering = lowering, .trial = trial};
@@ -840,13 +829,13 @@ bool lowering_move(struct lowering *lowering, struct scope *scope, struct trial 
         return !lowering_has_failed(lowering);
     }
     *taken = find_positions(lowering, trial, positions);
-    for (i = 0; i < n && done && *taken; i++) {
+    for (size_t i = 0; i < n && done && *taken; i++) {
         done = trial->outputs[i] == NULL || move_result(lowering, trial, i, &positions[i], &outs[i], taken);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         mdf_value_clear(lowering->memory, &positions[i]);
     }
-    for (i = 0; i < n && done && *taken; i++) {
+    for (size_t i = 0; i < n && done && *taken; i++) {
         done = trial->outputs[i] == NULL || lowering_bind(lowering, scope, trial->source->outputs[i], outs[i]);
     }
     return done && !lowering_has_failed(lowering);

@@ -22,14 +22,13 @@ bool narrow_find_bounds(const struct lowering *lowering, const struct mdf_nest_s
 {
     const struct mdf_lowered_value *value = load->kind == MDF_NEST_LOAD ? &lowering->lowered->values[load->view.id] : NULL;
     const int64_t *elements;
-    size_t i;
 
     if (value == NULL || value->place != MDF_LOWERED_CONSTANT || value->is_scalar || value->form.length == 0) {
         return false;
     }
     elements = value->form.data;
     *range = (struct lowering_range){elements[0], elements[0]};
-    for (i = 1; i < value->form.length; i++) {
+    for (size_t i = 1; i < value->form.length; i++) {
         range->low = elements[i] < range->low ? elements[i] : range->low;
         range->high = elements[i] > range->high ? elements[i] : range->high;
     }
@@ -51,7 +50,7 @@ static size_t find_row(const struct lowering *lowering, const struct mdf_lowered
 {
     enum { MOST_STEPS = 64 }; /* as each is looked for among all */
     const struct mdf_nest_step *step = &nest->steps[i];
-    size_t k, j;
+    size_t j;
 
     if (lowering->is_for_source || nest->n_steps > MOST_STEPS || !narrow_is_comparison(step) || step->level == 0) {
         return SIZE_MAX;
@@ -60,7 +59,7 @@ static size_t find_row(const struct lowering *lowering, const struct mdf_lowered
                                        nest->steps[j].dtype == MDF_DTYPE_FLOAT32);
          j++) {
     }
-    for (k = 0; k < 2 && j < nest->n_steps; k++) {
+    for (size_t k = 0; k < 2 && j < nest->n_steps; k++) {
         if (narrow_is_number(lowering, nest, step->in[1 - k]) && narrow_find_bounds(lowering, &nest->steps[step->in[k]], range)) {
             return k;
         }
@@ -142,13 +141,12 @@ static mdf_lowered_id make_row(struct lowering *lowering, mdf_lowered_id id)
     const struct mdf_value wide = lowering->lowered->values[id].form;
     int32_t *elements = mdf_arena_array(&lowering->scratch, wide.length, sizeof *elements);
     struct mdf_value narrow = {0};
-    size_t i;
 
     if (elements == NULL) {
         lowering_out_of_memory(lowering);
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; i < wide.length; i++) {
+    for (size_t i = 0; i < wide.length; i++) {
         elements[i] = (int32_t)((const int64_t *)wide.data)[i];
     }
     mdf_value_borrow_tensor(lowering->memory, &narrow, MDF_DTYPE_INT32, MDF_STRENGTH_TYPED, wide.rank, mdf_value_shape(&wide),
@@ -190,10 +188,9 @@ static mdf_lowered_id add_op(struct narrow_front *front, enum mdf_lowered_code c
                              mdf_dtype result)
 {
     struct mdf_lowered_op op = {.code = (uint8_t)code, .dtype = MDF_DTYPE_INT64, .n_in = (uint8_t)n_in};
-    size_t i;
 
     op.out = add_scalar(front, result);
-    for (i = 0; i < n_in; i++) {
+    for (size_t i = 0; i < n_in; i++) {
         op.in[i] = in[i];
         if (in[i] == MDF_LOWERED_NONE) {
             return MDF_LOWERED_NONE;
@@ -227,9 +224,7 @@ static mdf_lowered_id make_narrow(struct narrow_front *front, const struct mdf_l
 mdf_lowered_id narrow_number(struct narrow_front *front, const struct mdf_lowered_nest *nest, uint8_t step,
                              struct lowering_range bounds, bool is_added_to)
 {
-    size_t i;
-
-    for (i = 0; i < front->n_numbers; i++) {
+    for (size_t i = 0; i < front->n_numbers; i++) {
         const struct narrow *number = &front->numbers[i];
 
         if (number->step == step && number->is_added_to == is_added_to && number->bounds.low == bounds.low &&
@@ -300,9 +295,8 @@ static bool is_only_narrow(const struct lowering *lowering, const struct mdf_low
 {
     struct lowering_range bounds;
     bool is_used = false;
-    size_t i, k;
 
-    for (i = (size_t)number + 1; i < nest->n_steps && narrow_is_number(lowering, nest, number); i++) {
+    for (size_t i = (size_t)number + 1; i < nest->n_steps && narrow_is_number(lowering, nest, number); i++) {
         const struct mdf_nest_step *user = &nest->steps[i];
         bool is_index = user->view.at == number, reads = is_index || memchr(user->in, number, user->n_in) != NULL;
         size_t row = reads && !is_index ? find_row(lowering, nest, i, &bounds) : SIZE_MAX;
@@ -310,7 +304,7 @@ static bool is_only_narrow(const struct lowering *lowering, const struct mdf_low
         if (reads && row == SIZE_MAX && !is_only_narrow(lowering, nest, (uint8_t)i)) {
             return false;
         }
-        for (k = 0; row != SIZE_MAX && k < user->n_in; k++) {
+        for (size_t k = 0; row != SIZE_MAX && k < user->n_in; k++) {
             if (user->in[k] == number && k == row) {
                 return false;
             }
@@ -357,9 +351,7 @@ static bool has_wide(const struct lowering *lowering, const struct mdf_lowered_n
  * is stored was there before, and has fewer. */
 static void keep_axes(struct nest_draft *draft, size_t n_before, const struct draft_step *from)
 {
-    size_t i;
-
-    for (i = n_before; i < draft->n_steps; i++) {
+    for (size_t i = n_before; i < draft->n_steps; i++) {
         const struct mdf_nest_step *made = &draft->steps[i].step;
 
         if (made->kind == MDF_NEST_ELEMENT && from->step.kind == MDF_NEST_ELEMENT) {
@@ -374,7 +366,6 @@ struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const stru
                                           void *context)
 {
     struct nest_draft *from = draft_new(front->lowering), *draft = draft_new(front->lowering);
-    size_t i;
 
     if (from == NULL || draft == NULL) {
         lowering_out_of_memory(front->lowering);
@@ -383,7 +374,7 @@ struct mdf_lowered_nest *narrow_rewritten(struct narrow_front *front, const stru
     draft_read(from, nest);
     draft->n_axes = from->n_axes;
     memcpy(draft->extents, from->extents, draft->n_axes * sizeof *from->extents);
-    for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
+    for (size_t i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
         struct draft_step step = from->steps[i];
         size_t n_before = draft->n_steps;
 
@@ -434,9 +425,8 @@ static bool narrow_op(struct lowering *lowering, struct mdf_lowered_region *regi
 bool narrow_region(struct lowering *lowering, struct mdf_lowered_region *region, narrow_function *narrow)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; done && i < region->n_ops; i++) {
+    for (size_t i = 0; done && i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
         if (op->code == MDF_LOWERED_NEST) {

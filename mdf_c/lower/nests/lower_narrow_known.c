@@ -171,9 +171,8 @@ static bool is_narrow_index(const struct mdf_lowered_nest *nest, const struct kn
 static bool is_read_as(const struct mdf_lowered_nest *nest, const struct known *known, size_t i, bool is_narrow)
 {
     bool is_read = false;
-    size_t j;
 
-    for (j = i + 1; j < nest->n_steps && !is_read; j++) {
+    for (size_t j = i + 1; j < nest->n_steps && !is_read; j++) {
         const struct mdf_nest_step *user = &nest->steps[j];
 
         if (user->kind == MDF_NEST_LOAD) {
@@ -190,11 +189,10 @@ static bool is_read_as(const struct mdf_lowered_nest *nest, const struct known *
 static void keep_faithful(const struct mdf_lowered_nest *nest, struct known *known)
 {
     bool has_changed = true;
-    size_t i;
 
     while (has_changed) {
         has_changed = false;
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             const struct mdf_nest_step *step = &nest->steps[i];
             bool lacks = step->operand_dtype == MDF_DTYPE_INT64 && !takes_narrow(nest, known, i);
 
@@ -211,12 +209,12 @@ static void keep_faithful(const struct mdf_lowered_nest *nest, struct known *kno
  * be, too. */
 static bool find_known(const struct lowering *lowering, const struct mdf_lowered_nest *nest, struct known *known)
 {
-    size_t narrow = 0, wide = 0, i;
+    size_t narrow = 0, wide = 0;
 
     if (lowering->is_for_source || nest->is_open || nest->n_steps > MOST_KNOWN_STEPS) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->dtype == MDF_DTYPE_INT64 && step->kind != MDF_NEST_STORE) {
@@ -227,7 +225,7 @@ static bool find_known(const struct lowering *lowering, const struct mdf_lowered
         }
     }
     keep_faithful(nest, known);
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_wide = mdf_dtype_size((mdf_dtype)step->dtype) == 8 && (!known[i].is_narrow || is_read_as(nest, known, i, false));
 
@@ -297,7 +295,6 @@ static void write_known(struct narrow_front *front, const struct mdf_lowered_nes
     struct both *both = context;
     const struct known *known = both->known;
     bool is_narrow = known[i].is_narrow, takes = takes_narrow(nest, known, i), is_wide = is_read_as(nest, known, i, false);
-    size_t k;
 
     if (is_narrow && known[i].is_leaf && is_read_as(nest, known, i, true)) {
         both->narrow[i] = write_leaf(front, nest, draft, i, step, &known[i]);
@@ -305,7 +302,7 @@ static void write_known(struct narrow_front *front, const struct mdf_lowered_nes
     if (is_narrow && known[i].is_leaf && !is_wide) {
         return;
     }
-    for (k = 0; k < step->step.n_in; k++) {
+    for (size_t k = 0; k < step->step.n_in; k++) {
         uint8_t in = step->step.in[k];
 
         step->step.in[k] = takes && known[in].is_narrow ? both->narrow[in] : both->wide[in];

@@ -31,9 +31,9 @@ enum {
 
 static size_t count_points(const struct nest_draft *draft)
 {
-    size_t n = 1, axis;
+    size_t n = 1;
 
-    for (axis = 0; axis < draft->n_axes; axis++) {
+    for (size_t axis = 0; axis < draft->n_axes; axis++) {
         if (!mdf_size_multiply(n, draft->extents[axis], &n)) {
             return SIZE_MAX;
         }
@@ -45,7 +45,7 @@ static size_t count_points(const struct nest_draft *draft)
 static bool stage(struct lowering *lowering, struct mdf_lowered_nest *nest, struct mdf_lowered *stand_in, mdf_lowered_id result)
 {
     struct mdf_arena *arena = &lowering->scratch;
-    size_t n = nest->n_steps, i;
+    size_t n = nest->n_steps;
 
     stand_in->context = lowering->lowered->context;
     stand_in->values = mdf_arena_array(arena, n, sizeof *stand_in->values);
@@ -55,7 +55,7 @@ static bool stage(struct lowering *lowering, struct mdf_lowered_nest *nest, stru
     if (stand_in->values == NULL || stand_in->arrays == NULL || stand_in->cells == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct mdf_nest_step *step = &nest->steps[i];
         const struct mdf_value *example;
 
@@ -112,9 +112,9 @@ static bool agrees(struct lowering *lowering, const struct mdf_lowered_nest *nes
 /* The deepest region that a value loaded comes from. */
 static size_t depth_of(const struct lowering *lowering, const struct mdf_lowered_nest *nest)
 {
-    size_t depth = 0, i;
+    size_t depth = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (nest->steps[i].kind == MDF_NEST_LOAD && lowering->facts[nest->steps[i].view.id].depth > depth) {
             depth = lowering->facts[nest->steps[i].view.id].depth;
         }
@@ -208,16 +208,15 @@ mdf_lowered_id lowering_broadcast(struct lowering *lowering, const struct mdf_lo
 {
     struct nest_draft *draft = draft_new(lowering);
     uint8_t axes[MDF_INLINE_RANK], aligned[MDF_INLINE_RANK], in[MDF_MAX_OPERANDS];
-    size_t i;
 
     if (draft == NULL || op->loop == NULL || op->code > MDF_LOWERED_ELEMENTS || result->rank > MDF_INLINE_RANK ||
         result->length <= 1) {
         return MDF_LOWERED_NONE;
     }
-    for (i = 0; i < result->rank; i++) {
+    for (size_t i = 0; i < result->rank; i++) {
         axes[i] = draft_axis(draft, mdf_value_shape(result)[i]);
     }
-    for (i = 0; i < op->n_in; i++) {
+    for (size_t i = 0; i < op->n_in; i++) {
         if (!draft_align(lowering_example(lowering, op->in[i]), result, axes, aligned)) {
             return MDF_LOWERED_NONE;
         }
@@ -294,7 +293,6 @@ static bool folded_dimensions(struct lowering *lowering, struct trial *trial, si
 {
     const struct mdf_fold *fold = trial->source->operator->fold;
     bool reduced[MDF_INLINE_RANK] = {false}, keeps;
-    size_t i;
 
     if (rank > MDF_INLINE_RANK || !lowering_has_constants(lowering, trial, 1)) {
         return false;
@@ -303,7 +301,7 @@ static bool folded_dimensions(struct lowering *lowering, struct trial *trial, si
         return lowering->execution->context.error.code == MDF_OUT_OF_MEMORY && lowering_out_of_memory(lowering);
     }
     *set = 0;
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         *set |= reduced[i] ? 1u << i : 0;
     }
     return true;
@@ -333,7 +331,7 @@ static bool may_be_folded(const struct folding *folding)
 static bool plan_fold(struct folding *folding, const struct mdf_value *operand, unsigned set)
 {
     const int64_t *shape = mdf_value_shape(operand);
-    size_t d, first_of_row = operand->rank, n_joined = 0;
+    size_t first_of_row = operand->rank, n_joined = 0;
     int64_t n_row = 1;
 
     folding->row = DRAFT_NO_AXIS;
@@ -344,7 +342,7 @@ static bool plan_fold(struct folding *folding, const struct mdf_value *operand, 
         n_row *= shape[first_of_row];
     }
     folding->is_joined = n_joined > 1;
-    for (d = 0; d < operand->rank; d++) {
+    for (size_t d = 0; d < operand->rank; d++) {
         bool is_folded = (set >> d & 1) != 0 && shape[d] != 1, is_last = d + 1 == operand->rank;
 
         folding->n *= is_folded ? (size_t)shape[d] : 1;
@@ -646,7 +644,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     struct folding folding = {.lowering = lowering, .draft = draft_new(lowering)};
     unsigned set = 0;
     uint8_t axes[MDF_INLINE_RANK], register_number;
-    size_t d, n = 0;
+    size_t n = 0;
 
     if (folding.draft == NULL || operand->length == 0 || !folded_dimensions(lowering, trial, operand->rank, &set) ||
         !may_fold(lowering, (mdf_dtype)operand->dtype) || !plan_fold(&folding, operand, set)) {
@@ -657,7 +655,7 @@ static mdf_lowered_id add_fold(struct lowering *lowering, struct trial *trial, c
     register_number = rule->of->result != MDF_FOLD_TOTAL
                           ? find_place(&folding, trial, rule, widen_whole(&folding, register_number))
                           : fold_numbers(&folding, rule, (mdf_dtype)result->dtype, register_number);
-    for (d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
+    for (size_t d = 0; d < operand->rank; d++) { /* dimensions that are left; those of the result are the same, or of size 1 */
         bool is_left = (set >> d & 1) == 0;
 
         if (is_left || result->rank == operand->rank) {

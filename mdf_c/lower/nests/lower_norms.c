@@ -48,9 +48,8 @@ static uint8_t number(struct norm *norm, double real)
 static bool has_one_type(const struct norm *norm)
 {
     const struct trial *trial = norm->composing->trial;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         if (trial->effective[i]->dtype != (uint8_t)norm->dtype) {
             return false;
         }
@@ -62,12 +61,11 @@ static void begin_lines(struct norm *norm, size_t axis)
 {
     const struct mdf_value *x = norm->composing->result;
     const int64_t *shape = mdf_value_shape(x);
-    size_t d;
 
     norm->axis = axis;
     norm->n = 1;
     mdf_strides(x->rank, shape, norm->strides);
-    for (d = 0; d < x->rank; d++) {
+    for (size_t d = 0; d < x->rank; d++) {
         norm->n *= d >= axis ? (size_t)shape[d] : 1;
         norm->axes[d] = d < axis ? draft_axis(norm->composing->draft, shape[d]) : DRAFT_NO_AXIS;
     }
@@ -137,9 +135,8 @@ static bool goes_with_lines(const struct norm *norm, size_t i, size_t axis)
 {
     const struct mdf_value *x = norm->composing->result;
     bool is_whole = true, is_one = true;
-    size_t d;
 
-    for (d = axis; d < x->rank; d++) {
+    for (size_t d = axis; d < x->rank; d++) {
         is_whole = is_whole && size_in(norm, i, d) == mdf_value_shape(x)[d];
         is_one = is_one && size_in(norm, i, d) == 1;
     }
@@ -152,14 +149,13 @@ static uint8_t load_with_lines(struct norm *norm, size_t i)
     struct mdf_nest_view view = {.id = composing->trial->ids[i], .at = MDF_NEST_NONE};
     uint8_t axes[MDF_INLINE_RANK];
     int64_t strides[MDF_INLINE_RANK], length = 1;
-    size_t d;
 
-    for (d = composing->result->rank; d-- > norm->axis;) {
+    for (size_t d = composing->result->rank; d-- > norm->axis;) {
         length *= size_in(norm, i, d);
     }
     axes[norm->axis] = length == 1 ? DRAFT_NO_AXIS : norm->line;
     strides[norm->axis] = 1;
-    for (d = norm->axis; d-- > 0;) {
+    for (size_t d = norm->axis; d-- > 0;) {
         axes[d] = size_in(norm, i, d) == 1 ? DRAFT_NO_AXIS : norm->axes[d];
         strides[d] = length;
         length *= size_in(norm, i, d);
@@ -257,10 +253,9 @@ static mdf_lowered_id divide_by_norm(struct norm *norm, size_t axis)
     const int64_t *shape = mdf_value_shape(composing->result);
     bool is_square = whole_setting(norm, "p") == 2, is_adjacent = true;
     uint8_t x, total, holds;
-    size_t d;
 
     compose_axes(composing);
-    for (d = axis + 1; d < composing->result->rank; d++) {
+    for (size_t d = axis + 1; d < composing->result->rank; d++) {
         is_adjacent = is_adjacent && shape[d] == 1;
     }
     x = compose_load(composing, 0, MDF_DTYPE_FLOAT64);

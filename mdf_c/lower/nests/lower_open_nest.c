@@ -114,10 +114,8 @@ static bool set_size_of(struct opening *opening, const struct kept_operand *kept
 /* Operands that are open become examples of the size, of which nothing says that they are open; views behind what they look at. */
 static bool set_size(struct opening *opening, int64_t size)
 {
-    size_t i, pass;
-
-    for (pass = 0; pass < 2; pass++) {
-        for (i = 0; i < opening->n_kept; i++) {
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < opening->n_kept; i++) {
             if (opening->lowering->facts[opening->kept[i].id].view.is_there == (pass == 1) &&
                 !set_size_of(opening, &opening->kept[i], size)) {
                 return false;
@@ -148,13 +146,12 @@ static void keep(struct opening *opening, mdf_lowered_id id)
 static bool begin(struct opening *opening)
 {
     struct lowering *lowering = opening->lowering;
-    size_t i;
 
     opening->kept = mdf_arena_array(&lowering->scratch, 2 * opening->trial->n + 1, sizeof *opening->kept);
     if (opening->kept == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < opening->trial->n; i++) {
+    for (size_t i = 0; i < opening->trial->n; i++) {
         mdf_lowered_id id = opening->trial->ids[i];
 
         if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open) {
@@ -170,9 +167,8 @@ static bool begin(struct opening *opening)
 static void end(struct opening *opening)
 {
     struct lowering *lowering = opening->lowering;
-    size_t i;
 
-    for (i = 0; i < opening->n_kept; i++) {
+    for (size_t i = 0; i < opening->n_kept; i++) {
         struct kept_operand *kept = &opening->kept[i];
 
         lowering->facts[kept->id].is_open = true;
@@ -188,13 +184,12 @@ static bool turn_operands(struct opening *opening)
 {
     struct lowering *lowering = opening->lowering;
     const struct trial *trial = opening->trial;
-    size_t i;
 
     opening->turned = mdf_arena_array(&lowering->scratch, trial->n + 1, sizeof *opening->turned);
     if (opening->turned == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         mdf_lowered_id id = trial->ids[i];
         struct lowering_view view = {.is_there = true, .at = MDF_LOWERED_NONE};
 
@@ -217,9 +212,7 @@ static bool turn_operands(struct opening *opening)
 /* They are not there before: what made them is no move of that. */
 static void forget_turned(struct opening *opening)
 {
-    size_t i;
-
-    for (i = 0; opening->turned != NULL && i < opening->trial->n; i++) {
+    for (size_t i = 0; opening->turned != NULL && i < opening->trial->n; i++) {
         mdf_lowered_id id = opening->trial->ids[i];
 
         if (id != MDF_LOWERED_NONE && opening->turned[i] != MDF_LOWERED_NONE) {
@@ -235,12 +228,11 @@ static bool run_kernel(const struct opening *opening, struct trial *run)
 {
     struct lowering *lowering = opening->lowering;
     const struct trial *trial = opening->trial;
-    size_t i;
 
     if (!lowering_begin_trial(lowering, run)) {
         return false;
     }
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         run->ids[i] = trial->ids[i];
         run->given[i] = run->effective[i] = trial->ids[i] == MDF_LOWERED_NONE ? NULL : lowering_example(lowering, trial->ids[i]);
     }
@@ -281,10 +273,9 @@ static bool turn_store(const struct opening *opening, struct mdf_lowered_nest *n
 {
     struct mdf_nest_view *view = view_of_result(nest);
     int64_t n_front, row;
-    size_t axis;
 
     count_around(&opening->trial->results[0], opening->result_axis, &n_front, &row);
-    for (axis = 0; axis < nest->steps[nest->n_steps - 1].level; axis++) {
+    for (size_t axis = 0; axis < nest->steps[nest->n_steps - 1].level; axis++) {
         int64_t stride = view->strides[axis];
 
         if (stride > 0 && stride % (size * row) == 0) {
@@ -304,13 +295,13 @@ static int64_t stride_behind(const struct lowering_view *from, const struct mdf_
 {
     const int64_t *shape = mdf_value_shape(form);
     int64_t reached[MDF_INLINE_RANK] = {0}, by;
-    size_t k, d, rest;
+    size_t d, rest;
 
     if (stride < 0 || (uint64_t)stride * (n - 1) >= form->length) {
         return -1;
     }
     by = lowering_place_in_view(from, shape, form->rank, (size_t)stride) - from->first;
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         if (lowering_place_in_view(from, shape, form->rank, k * (size_t)stride) != from->first + by * (int64_t)k) {
             return -1;
         }
@@ -332,12 +323,12 @@ static bool look_through(const struct lowering *lowering, const struct mdf_lower
     const struct lowering_view *from = &lowering->facts[step->view.id].view;
     const struct mdf_value *form = &lowering->lowered->values[step->view.id].form;
     int64_t last[MDF_INLINE_RANK] = {0};
-    size_t axis, d;
+    size_t d;
 
     if (step->view.at != MDF_NEST_NONE || step->view.first != 0) {
         return false;
     }
-    for (axis = 0; axis < step->level; axis++) {
+    for (size_t axis = 0; axis < step->level; axis++) {
         step->view.strides[axis] = stride_behind(from, form, step->view.strides[axis], nest->extents[axis], last);
         if (step->view.strides[axis] < 0) {
             return false;
@@ -353,12 +344,10 @@ static bool look_through(const struct lowering *lowering, const struct mdf_lower
 /* Loads of operands that are views lead to what these look at; the result is stored as it will lie. */
 static bool turn_nest(struct opening *opening, struct mdf_lowered_nest *nest, int64_t size)
 {
-    size_t i, k;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_step *step = &nest->steps[i];
 
-        for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->n_kept; k++) {
+        for (size_t k = 0; step->kind == MDF_NEST_LOAD && k < opening->n_kept; k++) {
             if (opening->kept[k].id == step->view.id && opening->lowering->facts[step->view.id].view.is_there &&
                 !look_through(opening->lowering, nest, step)) {
                 return false;
@@ -448,7 +437,7 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
 {
     bool is_any = false;
     int64_t n_front, row;
-    size_t i, k;
+    size_t i;
 
     if (nest->steps[nest->n_steps - 1].dtype != result->dtype) {
         return false;
@@ -460,7 +449,7 @@ static bool covers(const struct opening *opening, const struct mdf_lowered_nest 
         if (step->kind == MDF_NEST_ELEMENT && step->code == MDF_LOWERED_ELEMENTS && !opening->lowering->is_for_source) {
             return false;
         }
-        for (k = 0; step->kind == MDF_NEST_LOAD && k < opening->n_kept; k++) {
+        for (size_t k = 0; step->kind == MDF_NEST_LOAD && k < opening->n_kept; k++) {
             is_open = is_open || opening->kept[k].id == step->view.id;
         }
         if ((step->kind == MDF_NEST_LOAD && is_open != is_along) || (is_open && step->view.at != MDF_NEST_NONE)) {
@@ -485,14 +474,14 @@ static bool stage(struct lowering *lowering, struct mdf_lowered_nest *nest, stru
                   const struct mdf_value *result)
 {
     struct mdf_arena *arena = &stand_in->arena;
-    size_t n = nest->n_steps, i;
+    size_t n = nest->n_steps;
 
     stand_in->context = lowering->lowered->context;
     mdf_arena_init(arena, lowering->memory);
     stand_in->values = mdf_arena_array(arena, n, sizeof *stand_in->values);
     stand_in->arrays = mdf_arena_array(arena, n, sizeof *stand_in->arrays);
     stand_in->cells = mdf_arena_array(arena, n, sizeof *stand_in->cells);
-    for (i = 0; stand_in->cells != NULL && stand_in->values != NULL && stand_in->arrays != NULL && i < n; i++) {
+    for (size_t i = 0; stand_in->cells != NULL && stand_in->values != NULL && stand_in->arrays != NULL && i < n; i++) {
         struct mdf_nest_step *step = &nest->steps[i];
         const struct mdf_value *example;
 
@@ -557,9 +546,8 @@ static bool agrees(struct opening *opening, const struct mdf_lowered_nest *nest,
 static bool agrees_for_all(struct opening *opening, const struct mdf_lowered_nest *nest)
 {
     static const int64_t sizes[] = {1, 2, 3, 7, 16, 41, 130, 600};
-    size_t i;
 
-    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (sizes[i] >= opening->least && !agrees(opening, nest, sizes[i])) {
             return false;
         }
@@ -574,9 +562,8 @@ static bool may_turn(const struct opening *opening)
 {
     const struct trial *trial = opening->trial;
     bool has_view = opening->lowering->is_for_source;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         has_view = has_view || (trial->ids[i] != MDF_LOWERED_NONE && opening->lowering->facts[trial->ids[i]].is_open &&
                                 opening->lowering->facts[trial->ids[i]].view.is_there);
     }
@@ -588,9 +575,8 @@ static bool is_worth_it(const struct opening *opening, const struct other_result
     struct lowering *lowering = opening->lowering;
     const struct trial *trial = opening->trial;
     bool is_any = false;
-    size_t i;
 
-    for (i = 0; i < trial->n; i++) {
+    for (size_t i = 0; i < trial->n; i++) {
         mdf_lowered_id id = trial->ids[i];
 
         if (id != MDF_LOWERED_NONE && lowering->facts[id].is_open) {

@@ -30,9 +30,9 @@ static size_t rows_of_piece(const struct mdf_lowered_nest *nest, size_t n_bytes)
 /* The bytes of the largest element that a function gives along the last axis; 0: none is called there. */
 static size_t bytes_of_element(const struct mdf_lowered_nest *nest)
 {
-    size_t n_bytes = 0, i;
+    size_t n_bytes = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         size_t own = mdf_dtype_size((mdf_dtype)step->dtype);
 
@@ -48,9 +48,8 @@ static size_t bytes_of_element(const struct mdf_lowered_nest *nest)
 static bool joins_rows(const struct mdf_lowered_nest *nest)
 {
     bool joins = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (mdf_nest_folds_axis(nest, i, nest->n_axes - 2)) {
@@ -88,7 +87,7 @@ static bool cut(struct lowering *lowering, struct mdf_lowered_op *op, size_t row
     const struct mdf_lowered_nest *from = op->of.nest;
     struct mdf_lowered_nest *nest = mdf_arena_allocate(&lowering->lowered->arena, sizeof *nest);
     struct mdf_nest_step *steps = mdf_arena_allocate(&lowering->lowered->arena, from->n_steps * sizeof *steps);
-    size_t n = from->n_axes, i;
+    size_t n = from->n_axes;
 
     if (nest == NULL || steps == NULL) {
         return lowering_out_of_memory(lowering);
@@ -100,7 +99,7 @@ static bool cut(struct lowering *lowering, struct mdf_lowered_op *op, size_t row
     nest->extents[n] = from->extents[n - 1];
     nest->extents[n - 1] = rows;
     nest->extents[n - 2] = from->extents[n - 2] / rows;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (steps[i].level + 1u >= n) {
             steps[i].level++;
             cut_view(&steps[i].view, n, rows);
@@ -112,9 +111,7 @@ static bool cut(struct lowering *lowering, struct mdf_lowered_op *op, size_t row
 
 static bool cut_region(struct lowering *lowering, const struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         size_t rows = op->code == MDF_LOWERED_NEST ? find_rows(op->of.nest) : 0;
         const struct mdf_lowered_region *inner;
@@ -122,7 +119,7 @@ static bool cut_region(struct lowering *lowering, const struct mdf_lowered_regio
         if (rows > 0 && !cut(lowering, op, rows)) {
             return false;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!cut_region(lowering, inner)) {
                 return false;
             }

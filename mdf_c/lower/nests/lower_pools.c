@@ -115,18 +115,18 @@ uint8_t compose_meet(struct compose_windows *windows, size_t n_outer, const uint
     struct mdf_nest_view view = {.id = windows->met, .at = MDF_NEST_NONE};
     int64_t lying[MDF_INLINE_RANK], strides[3 * MDF_INLINE_RANK];
     uint8_t axes[3 * MDF_INLINE_RANK];
-    size_t n = 0, i;
+    size_t n = 0;
 
     mdf_strides(windows->rank + 2, windows->sizes, lying);
-    for (i = 0; i < n_outer; i++, n++) {
+    for (size_t i = 0; i < n_outer; i++, n++) {
         axes[n] = outer[i];
         strides[n] = planes[i] * lying[1];
     }
-    for (i = 0; i < windows->rank; i++, n++) {
+    for (size_t i = 0; i < windows->rank; i++, n++) {
         axes[n] = along[i];
         strides[n] = lying[i + 2] * axis_of(windows, i)[AXIS_STRIDE];
     }
-    for (i = 0; i < windows->rank; i++) {
+    for (size_t i = 0; i < windows->rank; i++) {
         axes[n] = draft_axis(composing->draft, axis_of(windows, i)[AXIS_TAPS]);
         strides[n] = lying[i + 2] * axis_of(windows, i)[AXIS_DILATION];
         if (axes[n] != DRAFT_NO_AXIS) {

@@ -57,12 +57,10 @@ static bool hand(struct split *split, uint8_t number)
 
 static bool find_handed(struct split *split)
 {
-    size_t i, k;
-
-    for (i = 0; i < split->nest->n_steps; i++) {
+    for (size_t i = 0; i < split->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &split->nest->steps[i];
 
-        for (k = 0; split->is_second[i] && k < step->n_in; k++) {
+        for (size_t k = 0; split->is_second[i] && k < step->n_in; k++) {
             if (!hand(split, step->in[k])) {
                 return false;
             }
@@ -87,9 +85,9 @@ static bool stays_wide(const struct lowering *lowering, const struct mdf_nest_st
 static bool is_worth_it(const struct lowering *lowering, const struct split *split)
 {
     const struct mdf_lowered_nest *nest = split->nest;
-    size_t work = 0, longest = 0, i, axis;
+    size_t work = 0, longest = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool computes = step->kind == MDF_NEST_FOLD || (step->kind == MDF_NEST_ELEMENT && step->code != MDF_LOWERED_ELEMENTS);
 
@@ -100,7 +98,7 @@ static bool is_worth_it(const struct lowering *lowering, const struct split *spl
             return false;
         }
         work += computes ? mdf_nest_count(nest, 0, mdf_nest_deepest(nest, step)) : 0;
-        for (axis = 0; axis < mdf_nest_deepest(nest, step); axis++) {
+        for (size_t axis = 0; axis < mdf_nest_deepest(nest, step); axis++) {
             longest = nest->extents[axis] > longest ? nest->extents[axis] : longest;
         }
     }
@@ -150,13 +148,13 @@ static bool find_wide(const struct lowering *lowering, struct split *split)
 static size_t count_folded(const struct split *split, size_t number, size_t axis)
 {
     bool is_needed[MOST_SPLIT_STEPS] = {false};
-    size_t n = 0, i, k;
+    size_t n = 0;
 
     is_needed[number] = true;
-    for (i = number + 1; i-- > 0;) {
+    for (size_t i = number + 1; i-- > 0;) {
         const struct mdf_nest_step *step = &split->nest->steps[i];
 
-        for (k = 0; is_needed[i] && k < step->n_in; k++) {
+        for (size_t k = 0; is_needed[i] && k < step->n_in; k++) {
             is_needed[step->in[k]] = true;
         }
         n += is_needed[i] && step->kind == MDF_NEST_FOLD && step->level > axis
@@ -169,9 +167,7 @@ static size_t count_folded(const struct split *split, size_t number, size_t axis
 /* Whether a step of the second nest, behind the fold, reads what the first one has for each index of an axis that is folded. */
 static bool is_read_behind(const struct split *split, size_t fold, size_t number)
 {
-    size_t i;
-
-    for (i = fold + 1; i < split->nest->n_steps; i++) {
+    for (size_t i = fold + 1; i < split->nest->n_steps; i++) {
         if (split->is_second[i] && memchr(split->nest->steps[i].in, (int)number, split->nest->steps[i].n_in) != NULL) {
             return true;
         }
@@ -183,12 +179,12 @@ static bool is_read_behind(const struct split *split, size_t fold, size_t number
  * folds along further axes. */
 static size_t count_written_out(const struct mdf_lowered_nest *nest, const struct mdf_nest_step *fold)
 {
-    size_t n = nest->n_steps * fold->lanes, axis, i;
+    size_t n = nest->n_steps * fold->lanes;
 
-    for (axis = fold->level + 1u; axis < nest->n_axes; axis++) {
+    for (size_t axis = fold->level + 1u; axis < nest->n_axes; axis++) {
         size_t most = 1;
 
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             const struct mdf_nest_step *step = &nest->steps[i];
 
             most = step->kind == MDF_NEST_FOLD && step->level == axis && step->lanes > most ? step->lanes : most;
@@ -203,19 +199,19 @@ static size_t count_written_out(const struct mdf_lowered_nest *nest, const struc
 static bool find_repeated(struct split *split, size_t fold)
 {
     const struct mdf_lowered_nest *nest = split->nest;
-    size_t axis = nest->steps[fold].level, n_folded = 0, i;
+    size_t axis = nest->steps[fold].level, n_folded = 0;
 
     if (nest->steps[fold].kind != MDF_NEST_FOLD || count_folded(split, nest->steps[fold].in[0], axis) == 0) {
         return false;
     }
-    for (i = fold; i < nest->n_steps; i++) {
+    for (size_t i = fold; i < nest->n_steps; i++) {
         split->is_second[i] = i == fold || depends_on_second(split, &nest->steps[i]);
         split->n_second += split->is_second[i];
     }
     if (!find_handed(split)) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         n_folded += split->is_handed[i] && nest->steps[i].level > axis && is_read_behind(split, fold, i)
                         ? count_folded(split, i, axis)
                         : 0;
@@ -235,20 +231,19 @@ static bool find_head_steps(struct split *split)
 {
     const struct mdf_lowered_nest *nest = split->nest;
     bool is_wanted[MOST_SPLIT_STEPS] = {false}, has_folds = false;
-    size_t i, k;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         split->is_second[i] = !is_of_head(split, &nest->steps[i]);
     }
-    for (i = nest->n_steps; i-- > 0;) {
+    for (size_t i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         is_wanted[i] = !split->is_second[i] && (is_wanted[i] || (step->level == 0 && step->n_in > 0));
-        for (k = 0; is_wanted[i] && k < step->n_in; k++) {
+        for (size_t k = 0; is_wanted[i] && k < step->n_in; k++) {
             is_wanted[step->in[k]] = true;
         }
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         split->is_second[i] = !is_wanted[i] && (split->is_second[i] || step->kind != MDF_NEST_STORE || !is_wanted[step->in[0]]);
@@ -302,15 +297,15 @@ static struct mdf_lowered_nest *with_short_indices(struct lowering *lowering, co
 {
     uint8_t registers[MOST_SPLIT_STEPS];
     struct mdf_lowered_nest *made;
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         n += finds_extreme(&nest->steps[i]) && nest->steps[i].dtype == MDF_DTYPE_INT64;
     }
     made = n > 0 && nest->n_steps + n <= MOST_SPLIT_STEPS && mdf_nest_count(nest, 0, nest->n_axes) <= INT32_MAX
                ? begin(lowering, nest)
                : NULL;
-    for (i = 0; made != NULL && i < nest->n_steps; i++) {
+    for (size_t i = 0; made != NULL && i < nest->n_steps; i++) {
         struct mdf_nest_step step = nest->steps[i], cast = {.kind = MDF_NEST_ELEMENT,
                                                             .level = step.level,
                                                             .dtype = MDF_DTYPE_INT64,
@@ -332,12 +327,11 @@ static struct mdf_lowered_nest *with_short_indices(struct lowering *lowering, co
 static bool find_split(struct lowering *lowering, const struct mdf_lowered_nest *nest, struct split *split)
 {
     const struct mdf_lowered_nest *with_short;
-    size_t i;
 
     if (nest->is_open || nest->n_steps > MOST_SPLIT_STEPS || mdf_nest_first_store(nest) == NULL) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         *split = (struct split){.nest = nest};
         if (find_repeated(split, i)) {
             return true;
@@ -358,9 +352,8 @@ static bool find_split(struct lowering *lowering, const struct mdf_lowered_nest 
 static const struct mdf_nest_view *find_stored(const struct lowering *lowering, const struct split *split, size_t number)
 {
     const struct mdf_lowered_nest *nest = split->nest;
-    size_t i;
 
-    for (i = number + 1; i < nest->n_steps; i++) {
+    for (size_t i = number + 1; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_STORE && step->in[0] == number &&
@@ -393,10 +386,8 @@ static bool add_array(struct lowering *lowering, const struct mdf_lowered_nest *
 /* Axes that no step has are no axes. */
 static struct mdf_lowered_nest *finish(struct mdf_lowered_nest *nest)
 {
-    size_t i;
-
     nest->n_axes = 0;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         size_t deepest = mdf_nest_deepest(nest, &nest->steps[i]);
 
         nest->n_axes = deepest > nest->n_axes ? deepest : nest->n_axes;
@@ -408,9 +399,7 @@ static struct mdf_lowered_nest *finish(struct mdf_lowered_nest *nest)
 /* Whether a step of the second nest, or of the first, reads a register. */
 static bool is_read(const struct split *split, size_t number, bool is_second)
 {
-    size_t i;
-
-    for (i = number + 1; i < split->nest->n_steps; i++) {
+    for (size_t i = number + 1; i < split->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &split->nest->steps[i];
 
         if (split->is_second[i] == is_second &&
@@ -478,9 +467,8 @@ static bool split_op(struct lowering *lowering, struct mdf_lowered_region *regio
 static bool split_region(struct lowering *lowering, struct mdf_lowered_region *region)
 {
     struct split split;
-    size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         bool done = true;
 

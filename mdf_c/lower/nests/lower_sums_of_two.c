@@ -13,7 +13,7 @@ static bool is_cast(const struct mdf_nest_step *step, mdf_dtype from, mdf_dtype 
 static bool adds_two(const struct mdf_lowered_nest *nest, size_t at)
 {
     const struct mdf_nest_step *sum = &nest->steps[at];
-    size_t n = 0, i, k;
+    size_t n = 0;
 
     if (sum->kind != MDF_NEST_FOLD || sum->fold != MDF_NEST_SUM || sum->dtype != MDF_DTYPE_FLOAT64 || sum->has_start ||
         sum->is_fused || !is_cast(&nest->steps[sum->in[0]], MDF_DTYPE_FLOAT32, MDF_DTYPE_FLOAT64) ||
@@ -21,8 +21,8 @@ static bool adds_two(const struct mdf_lowered_nest *nest, size_t at)
         nest->steps[nest->steps[sum->in[0]].in[0]].level != nest->steps[sum->in[0]].level) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
-        for (k = 0; k < nest->steps[i].n_in; k++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
+        for (size_t k = 0; k < nest->steps[i].n_in; k++) {
             n += nest->steps[i].in[k] == sum->in[0];
         }
     }
@@ -33,10 +33,9 @@ static bool adds_two(const struct mdf_lowered_nest *nest, size_t at)
 static bool is_rounded(const struct mdf_lowered_nest *nest, size_t at)
 {
     bool is_read = false;
-    size_t i, k;
 
-    for (i = at + 1; i < nest->n_steps; i++) {
-        for (k = 0; k < nest->steps[i].n_in; k++) {
+    for (size_t i = at + 1; i < nest->n_steps; i++) {
+        for (size_t k = 0; k < nest->steps[i].n_in; k++) {
             if (nest->steps[i].in[k] == at && !is_cast(&nest->steps[i], MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT32)) {
                 return false;
             }
@@ -50,18 +49,17 @@ static bool is_rounded(const struct mdf_lowered_nest *nest, size_t at)
 static void add_narrow(struct mdf_lowered_nest *nest, size_t at)
 {
     struct mdf_nest_step *sum = &nest->steps[at];
-    size_t cast, i, k;
 
     sum->dtype = sum->operand_dtype = MDF_DTYPE_FLOAT32;
     sum->in[0] = nest->steps[sum->in[0]].in[0];
     sum->lanes = 1;
     sum->order = MDF_NEST_IN_LANES;
-    for (cast = at + 1; cast < nest->n_steps; cast++) {
+    for (size_t cast = at + 1; cast < nest->n_steps; cast++) {
         if (!is_cast(&nest->steps[cast], MDF_DTYPE_FLOAT64, MDF_DTYPE_FLOAT32) || nest->steps[cast].in[0] != at) {
             continue;
         }
-        for (i = cast + 1; i < nest->n_steps; i++) {
-            for (k = 0; k < nest->steps[i].n_in; k++) {
+        for (size_t i = cast + 1; i < nest->n_steps; i++) {
+            for (size_t k = 0; k < nest->steps[i].n_in; k++) {
                 nest->steps[i].in[k] = nest->steps[i].in[k] == cast ? (uint8_t)at : nest->steps[i].in[k];
             }
         }
@@ -71,17 +69,16 @@ static void add_narrow(struct mdf_lowered_nest *nest, size_t at)
 static void go_through(const struct mdf_lowered_region *region)
 {
     const struct mdf_lowered_region *inner;
-    size_t i, j;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_op *op = &region->ops[i];
 
-        for (j = 0; op->code == MDF_LOWERED_NEST && !op->of.nest->is_open && j < op->of.nest->n_steps; j++) {
+        for (size_t j = 0; op->code == MDF_LOWERED_NEST && !op->of.nest->is_open && j < op->of.nest->n_steps; j++) {
             if (adds_two(op->of.nest, j) && is_rounded(op->of.nest, j)) {
                 add_narrow(op->of.nest, j);
             }
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             go_through(inner);
         }
     }

@@ -38,10 +38,10 @@ static bool is_checked_cast(const struct mdf_nest_step *step)
 /* A nest with an open axis loads a value that says how long it is. */
 static void keep_open_load(const struct counting *counting, const struct mdf_lowered_nest *nest, bool needed[])
 {
-    size_t first = nest->n_steps, i;
+    size_t first = nest->n_steps;
     bool is_empty = true;
 
-    for (i = nest->n_steps; i-- > 0;) {
+    for (size_t i = nest->n_steps; i-- > 0;) {
         is_empty = is_empty && !needed[i];
         if (nest->steps[i].kind == MDF_NEST_LOAD && counting->lowering->lowered->values[nest->steps[i].view.id].open_axes != 0) {
             first = i;
@@ -69,14 +69,14 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
 {
     bool needed[MDF_NEST_MOST_STEPS] = {false};
     uint8_t numbers[MDF_NEST_MOST_STEPS];
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = nest->n_steps; i-- > 0;) {
+    for (size_t i = nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         needed[i] =
             needed[i] || (step->kind == MDF_NEST_STORE && counting->n_reads[step->view.id] > 0) || step_may_bail_out(step);
-        for (k = 0; needed[i] && k < step->n_in; k++) {
+        for (size_t k = 0; needed[i] && k < step->n_in; k++) {
             needed[step->in[k]] = true;
         }
         if (needed[i] && step->view.at != MDF_NEST_NONE) {
@@ -86,7 +86,7 @@ static void trim_nest(const struct counting *counting, struct mdf_lowered_nest *
     if (nest->is_open) {
         keep_open_load(counting, nest, needed);
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_step step = nest->steps[i];
 
         if (!needed[i]) {
@@ -201,8 +201,6 @@ static bool is_unread_loop(const struct counting *counting, const struct mdf_low
 /* Whether nothing reads what an op makes, and it may be left out for that. */
 static bool is_unread(const struct counting *counting, const struct mdf_lowered_op *op)
 {
-    size_t i;
-
     if (op->code < MDF_LOWERED_PUT) {
         return counting->n_reads[op->out] == 0 && !counting->lowering->facts[op->out].is_watched &&
                !mdf_lowered_may_bail_out(op->code);
@@ -214,7 +212,7 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
     if (!has_reader(counting, op->of.call) && never_fails(counting->lowering, op)) {
         return true;
     }
-    for (i = 0; i < op->of.call->n_outputs; i++) {
+    for (size_t i = 0; i < op->of.call->n_outputs; i++) {
         if (!is_unread_move(counting, op->of.call->outputs[i])) {
             return false;
         }
@@ -225,14 +223,14 @@ static bool is_unread(const struct counting *counting, const struct mdf_lowered_
 /* Drops stacks that nothing reads; where calls put items into one of them, the stacks stay where they are. */
 static void drop_stacks(const struct counting *counting, struct mdf_lowered_loop *loop)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (loop->stacks[i].is_put) {
             return;
         }
     }
-    for (i = 0; i < loop->n_stacks; i++) {
+    for (size_t i = 0; i < loop->n_stacks; i++) {
         if (counting->n_reads[loop->stacks[i].stack] > 0 || counting->lowering->facts[loop->stacks[i].stack].is_watched) {
             loop->stacks[n++] = loop->stacks[i];
         }
@@ -243,9 +241,9 @@ static void drop_stacks(const struct counting *counting, struct mdf_lowered_loop
 /* Drops rows that the body does not read, but where products are computed ahead of rows. */
 static void drop_rows(const struct counting *counting, struct mdf_lowered_loop *loop)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; loop->n_products == 0 && i < loop->n_rows; i++) {
+    for (size_t i = 0; loop->n_products == 0 && i < loop->n_rows; i++) {
         mdf_lowered_id parameter = loop->rows[i].parameter;
 
         if (counting->n_reads[parameter] > 0 || counting->lowering->facts[parameter].is_watched) {
@@ -268,9 +266,7 @@ static const struct mdf_nest_step *outer_index(const struct mdf_lowered_nest *ne
 
 static bool looks_at(const struct mdf_lowered_nest *nest, const struct mdf_nest_view *view, const struct mdf_nest_view *index)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_view *load = &nest->steps[i].view;
         const struct mdf_nest_step *number = outer_index(nest, &nest->steps[i]);
 
@@ -286,9 +282,9 @@ static bool looks_at(const struct mdf_lowered_nest *nest, const struct mdf_nest_
 static bool is_looked_at_later(const struct mdf_lowered_region *region, size_t number)
 {
     const struct mdf_lowered_nest *nest = region->ops[number].of.nest;
-    size_t i, j;
+    size_t j;
 
-    for (i = 0; i < nest->n_steps && !nest->is_open; i++) {
+    for (size_t i = 0; i < nest->n_steps && !nest->is_open; i++) {
         const struct mdf_nest_step *index = outer_index(nest, &nest->steps[i]);
 
         if (nest->steps[i].kind != MDF_NEST_LOAD || (index == NULL && nest->steps[i].view.at != MDF_NEST_NONE)) {
@@ -310,10 +306,10 @@ static bool is_looked_at_later(const struct mdf_lowered_region *region, size_t n
 static void drop_region(struct counting *counting, struct mdf_lowered_region *region)
 {
     bool *stays;
-    size_t n = 0, i;
+    size_t n = 0;
 
     stays = mdf_arena_array(&counting->lowering->scratch, region->n_ops, sizeof *stays);
-    for (i = region->n_ops; stays != NULL && i-- > 0;) {
+    for (size_t i = region->n_ops; stays != NULL && i-- > 0;) {
         struct mdf_lowered_op *op = &region->ops[i];
 
         stays[i] = !is_unread(counting, op);
@@ -341,7 +337,7 @@ static void drop_region(struct counting *counting, struct mdf_lowered_region *re
             stays[i] = op->of.nest->n_steps > 0;
         }
     }
-    for (i = 0; stays != NULL && i < region->n_ops; i++) {
+    for (size_t i = 0; stays != NULL && i < region->n_ops; i++) {
         if (stays[i] && !(region->ops[i].code == MDF_LOWERED_NEST && is_looked_at_later(region, i))) {
             region->ops[n++] = region->ops[i];
         }

@@ -69,9 +69,9 @@ static bool folds_innermost(const struct mdf_lowered_nest *nest, const struct md
  */
 static bool is_long_around(const struct mdf_lowered_nest *nest)
 {
-    size_t axis = nest->n_axes - 1, i;
+    size_t axis = nest->n_axes - 1;
 
-    for (i = 0; i < nest->n_steps && nest->extents[axis - 1] < FEWEST_ALONG; i++) {
+    for (size_t i = 0; i < nest->n_steps && nest->extents[axis - 1] < FEWEST_ALONG; i++) {
         if (axis > 1 && nest->extents[axis - 2] >= FEWEST_ALONG && nest->steps[i].kind == MDF_NEST_FOLD &&
             nest->steps[i].level == axis - 1 && nest->steps[nest->steps[i].in[0]].level == axis) {
             return true;
@@ -104,14 +104,14 @@ static bool is_in_the_way(const struct lowering *lowering, const struct mdf_nest
  * stores of little. */
 static bool may_unroll(const struct lowering *lowering, const struct mdf_lowered_nest *nest, size_t most_terms)
 {
-    size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0, i;
+    size_t axis = nest->n_axes - 1, n_along = 0, n_folds = 0;
     bool stores = stores_along(nest);
 
     if (nest->n_axes < 2 || (nest->is_open && nest->open_axis == axis) || nest->extents[axis] > most_terms ||
         !is_long_around(nest)) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_along = step->level == nest->n_axes;
 
@@ -140,9 +140,8 @@ static uint8_t write(struct unrolling *unrolling, size_t i, size_t k);
 static uint8_t copy_step(struct unrolling *unrolling, size_t i, size_t k)
 {
     struct draft_step step = unrolling->from->steps[i];
-    size_t j;
 
-    for (j = 0; j < step.step.n_in; j++) {
+    for (size_t j = 0; j < step.step.n_in; j++) {
         step.step.in[j] = write(unrolling, step.step.in[j], k);
     }
     if (step.step.view.at != MDF_NEST_NONE) {
@@ -238,12 +237,11 @@ static uint8_t write(struct unrolling *unrolling, size_t i, size_t k)
 static uint8_t write_along(struct unrolling *unrolling, size_t i)
 {
     struct draft_step step = unrolling->from->steps[i];
-    size_t j;
 
     if (!is_along(unrolling, i)) {
         return write(unrolling, i, 0);
     }
-    for (j = 0; j < step.step.n_in && unrolling->along[i] == MDF_NEST_NONE; j++) {
+    for (size_t j = 0; j < step.step.n_in && unrolling->along[i] == MDF_NEST_NONE; j++) {
         step.step.in[j] = write_along(unrolling, step.step.in[j]);
     }
     if (step.step.view.at != MDF_NEST_NONE && unrolling->along[i] == MDF_NEST_NONE) {
@@ -257,7 +255,6 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
 {
     struct unrolling *unrolling = mdf_arena_allocate(&lowering->scratch, sizeof *unrolling);
     struct nest_draft *from = draft_new(lowering);
-    size_t i;
 
     if (unrolling == NULL || from == NULL || (unrolling->draft = draft_new(lowering)) == NULL) {
         lowering_out_of_memory(lowering);
@@ -275,7 +272,7 @@ static struct mdf_lowered_nest *unroll(struct lowering *lowering, const struct m
     unrolling->from = from;
     memset(unrolling->registers, MDF_NEST_NONE, sizeof unrolling->registers);
     memset(unrolling->along, MDF_NEST_NONE, sizeof unrolling->along);
-    for (i = 0; i < nest->n_steps && !from->has_failed; i++) {
+    for (size_t i = 0; i < nest->n_steps && !from->has_failed; i++) {
         if (!is_along(unrolling, i)) {
             write(unrolling, i, 0);
         } else if (nest->steps[i].kind == MDF_NEST_STORE) {
@@ -295,9 +292,8 @@ struct mdf_lowered_nest *lowering_unroll_columns(struct lowering *lowering, cons
 static bool takes_turns_by_columns(const struct mdf_lowered_nest *nest)
 {
     bool takes_turns = false;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps && nest->n_axes > 1; i++) {
+    for (size_t i = 0; i < nest->n_steps && nest->n_axes > 1; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         takes_turns = takes_turns || (step->kind == MDF_NEST_FOLD && step->lanes > 1);
@@ -311,9 +307,7 @@ static bool takes_turns_by_columns(const struct mdf_lowered_nest *nest)
 
 static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_region *region)
 {
-    size_t i, j;
-
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         const struct mdf_lowered_region *inner;
 
@@ -323,7 +317,7 @@ static bool unroll_region(struct lowering *lowering, const struct mdf_lowered_re
 
             op->of.nest = nest == NULL ? op->of.nest : nest;
         }
-        for (j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
+        for (size_t j = 0; (inner = mdf_lowered_inner(op, j)) != NULL; j++) {
             if (!unroll_region(lowering, inner)) {
                 return false;
             }

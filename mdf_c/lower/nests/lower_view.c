@@ -15,9 +15,8 @@ enum { LONGEST_STACK = 1 << 20 }; /* the same of what a loop stacks: it need not
 int64_t lowering_place_in_view(const struct lowering_view *view, const int64_t *shape, size_t rank, size_t i)
 {
     int64_t place = view->first;
-    size_t d;
 
-    for (d = rank; d-- > 0; i /= (size_t)shape[d]) {
+    for (size_t d = rank; d-- > 0; i /= (size_t)shape[d]) {
         place += (int64_t)(i % (size_t)shape[d]) * view->strides[d];
     }
     return place;
@@ -25,13 +24,13 @@ int64_t lowering_place_in_view(const struct lowering_view *view, const int64_t *
 
 void lowering_number_places(const struct lowering_view *view, const int64_t *shape, size_t rank, int64_t *numbers)
 {
-    size_t block = 1, d, n, m, i;
+    size_t block = 1, m;
 
     numbers[0] = view->first;
-    for (d = rank; d-- > 0; block *= (size_t)shape[d]) {
-        for (n = 1; n < (size_t)shape[d]; n += m) { /* as many indices again as are there lie that many strides on */
+    for (size_t d = rank; d-- > 0; block *= (size_t)shape[d]) {
+        for (size_t n = 1; n < (size_t)shape[d]; n += m) { /* as many indices again as are there lie that many strides on */
             m = n < (size_t)shape[d] - n ? n : (size_t)shape[d] - n;
-            for (i = 0; i < m * block; i++) {
+            for (size_t i = 0; i < m * block; i++) {
                 numbers[n * block + i] = numbers[i] + (int64_t)n * view->strides[d];
             }
         }
@@ -44,7 +43,6 @@ static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct
     const struct mdf_value *form = lowering_example(lowering, id);
     const struct lowering_view *view = &lowering->facts[id].view;
     int64_t *numbers = mdf_value_make_tensor(lowering->memory, numbered, MDF_DTYPE_INT64, form->rank, mdf_value_shape(form));
-    size_t i;
 
     if (numbers == NULL) {
         return lowering_out_of_memory(lowering);
@@ -52,7 +50,7 @@ static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct
     if (view->is_there) {
         lowering_number_places(view, mdf_value_shape(form), form->rank, numbers);
     }
-    for (i = 0; !view->is_there && i < form->length; i++) {
+    for (size_t i = 0; !view->is_there && i < form->length; i++) {
         numbers[i] = (int64_t)i;
     }
     return true;
@@ -62,9 +60,8 @@ static bool number_elements(struct lowering *lowering, mdf_lowered_id id, struct
 static bool are_further(const int64_t *numbers, const int64_t *first, size_t n, int64_t by)
 {
     int64_t other = 0;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         other |= numbers[i] ^ (first[i] + by);
     }
     return other == 0;
@@ -73,13 +70,13 @@ static bool are_further(const int64_t *numbers, const int64_t *first, size_t n, 
 bool lowering_find_strides(const struct mdf_value *numbered, struct lowering_view *view)
 {
     const int64_t *numbers = numbered->data, *shape = mdf_value_shape(numbered);
-    size_t block = 1, d, n, m;
+    size_t block = 1, m;
     bool rise = true;
 
     view->first = numbers[0];
-    for (d = numbered->rank; d-- > 0; block *= (size_t)shape[d]) {
+    for (size_t d = numbered->rank; d-- > 0; block *= (size_t)shape[d]) {
         view->strides[d] = shape[d] == 1 ? 0 : numbers[block] - numbers[0];
-        for (n = 1; rise && n < (size_t)shape[d]; n += m) {
+        for (size_t n = 1; rise && n < (size_t)shape[d]; n += m) {
             m = n < (size_t)shape[d] - n ? n : (size_t)shape[d] - n;
             rise = are_further(numbers + n * block, numbers, m * block, (int64_t)n * view->strides[d]);
         }
@@ -150,14 +147,13 @@ static bool is_stack(const struct lowering *lowering, mdf_lowered_id id)
 {
     const struct lowering_view *view = &lowering->facts[id].view;
     const struct region *region;
-    size_t i, j;
 
     id = view->is_there ? view->id : id;
     region = lowering->facts[id].region;
-    for (i = 0; region != NULL && i < region->n_ops; i++) {
+    for (size_t i = 0; region != NULL && i < region->n_ops; i++) {
         const struct mdf_lowered_loop *loop = region->ops[i].code == MDF_LOWERED_LOOP ? region->ops[i].of.loop : NULL;
 
-        for (j = 0; loop != NULL && j < loop->n_stacks; j++) {
+        for (size_t j = 0; loop != NULL && j < loop->n_stacks; j++) {
             if (loop->stacks[j].stack == id) {
                 return true;
             }
@@ -186,9 +182,8 @@ static void note_results(struct lowering *lowering, struct scope *scope, struct 
 {
     const struct lowering_view *from = &lowering->facts[trial->ids[0]].view;
     bool is_open = has_open_index(lowering, trial);
-    size_t i;
 
-    for (i = 0; i < trial->source->n_outputs; i++) {
+    for (size_t i = 0; i < trial->source->n_outputs; i++) {
         struct lowering_view view = {.is_there = true,
                                      .id = from->is_there ? from->id : trial->ids[0],
                                      .at = from->is_there ? from->at : MDF_LOWERED_NONE,

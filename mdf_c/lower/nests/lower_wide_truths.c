@@ -16,10 +16,10 @@ enum {
 /* Whether loads of truths are all that would make the vectors of the innermost axis those of bytes. */
 static bool has_short_rows(const struct mdf_lowered_nest *nest)
 {
-    size_t n = nest->n_axes > 0 ? nest->extents[nest->n_axes - 1] : 0, i;
+    size_t n = nest->n_axes > 0 ? nest->extents[nest->n_axes - 1] : 0;
     bool has_wide = false;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
 
@@ -45,12 +45,12 @@ static bool loads_truths(const struct lowering *lowering, const struct mdf_lower
 /* Whether nests of a region load so much of an array of truths that all of it may be made int32. */
 static bool are_loaded(const struct lowering *lowering, const struct mdf_lowered_region *region, mdf_lowered_id id)
 {
-    size_t n = 0, i, k;
+    size_t n = 0;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         const struct mdf_lowered_nest *nest = region->ops[i].code == MDF_LOWERED_NEST ? region->ops[i].of.nest : NULL;
 
-        for (k = 0; nest != NULL && has_short_rows(nest) && k < nest->n_steps; k++) {
+        for (size_t k = 0; nest != NULL && has_short_rows(nest) && k < nest->n_steps; k++) {
             n += nest->steps[k].view.id == id && loads_truths(lowering, nest, &nest->steps[k])
                      ? mdf_nest_count(nest, 0, nest->n_axes)
                      : 0;
@@ -109,7 +109,6 @@ static struct mdf_lowered_nest *compare(struct lowering *lowering, const struct 
 {
     struct nest_draft *from = draft_new(lowering), *draft = draft_new(lowering);
     uint8_t numbers[MDF_NEST_MOST_STEPS];
-    size_t i;
 
     if (from == NULL || draft == NULL) {
         return NULL;
@@ -118,7 +117,7 @@ static struct mdf_lowered_nest *compare(struct lowering *lowering, const struct 
     draft->n_axes = from->n_axes;
     draft->takes_none = from->takes_none;
     memcpy(draft->extents, from->extents, from->n_axes * sizeof *from->extents);
-    for (i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
+    for (size_t i = 0; i < nest->n_steps && !from->has_failed && !draft->has_failed; i++) {
         bool is_wide = nest->steps[i].view.id == id && loads_truths(lowering, nest, &nest->steps[i]);
         struct draft_step step = from->steps[i];
         uint8_t in[2];
@@ -146,9 +145,8 @@ static mdf_lowered_id find_wide(struct lowering *lowering, struct mdf_lowered_re
     struct mdf_lowered_nest *maker = NULL;
     struct mdf_lowered_op *ops;
     mdf_lowered_id wide;
-    size_t i;
 
-    for (i = 0; i < widened->n && i < MOST_WIDENED; i++) {
+    for (size_t i = 0; i < widened->n && i < MOST_WIDENED; i++) {
         if (widened->ids[i] == id) {
             return widened->wides[i];
         }
@@ -171,9 +169,7 @@ static mdf_lowered_id find_wide(struct lowering *lowering, struct mdf_lowered_re
 /* Widens what nest number *at of a region loads, an array at a time; *at stays its number. */
 static bool widen_nest(struct lowering *lowering, struct mdf_lowered_region *region, size_t *at, struct widened *widened)
 {
-    size_t i;
-
-    for (i = 0; i < region->ops[*at].of.nest->n_steps && has_short_rows(region->ops[*at].of.nest); i++) {
+    for (size_t i = 0; i < region->ops[*at].of.nest->n_steps && has_short_rows(region->ops[*at].of.nest); i++) {
         const struct mdf_lowered_nest *nest = region->ops[*at].of.nest;
         mdf_lowered_id id = nest->steps[i].view.id, wide;
         struct mdf_lowered_nest *compared;
@@ -195,9 +191,8 @@ static bool widen_nest(struct lowering *lowering, struct mdf_lowered_region *reg
 static bool widen_region(struct lowering *lowering, struct mdf_lowered_region *region)
 {
     struct widened widened = {.n = 0};
-    size_t i;
 
-    for (i = 0; i < region->n_ops; i++) {
+    for (size_t i = 0; i < region->n_ops; i++) {
         struct mdf_lowered_op *op = &region->ops[i];
         bool done = true;
 

@@ -76,9 +76,7 @@ static void copy_draft(struct nest_draft *draft, const struct nest_draft *from)
 
 uint8_t draft_add(struct nest_draft *draft, const struct draft_step *step)
 {
-    size_t i;
-
-    for (i = 0; step->step.kind == MDF_NEST_LOAD && i < draft->n_steps; i++) {
+    for (size_t i = 0; step->step.kind == MDF_NEST_LOAD && i < draft->n_steps; i++) {
         if (draft->steps[i].step.kind == MDF_NEST_LOAD && draft->steps[i].axes == step->axes &&
             same_view(&draft->steps[i].step.view, &step->step.view)) {
             return (uint8_t)i;
@@ -95,9 +93,7 @@ uint8_t draft_add(struct nest_draft *draft, const struct draft_step *step)
 /* Lets a view go along axes, from which the register then depends. */
 static void follow_axes(struct draft_step *step, size_t rank, const uint8_t *axes, const int64_t *strides)
 {
-    size_t d;
-
-    for (d = 0; d < rank; d++) {
+    for (size_t d = 0; d < rank; d++) {
         if (axes[d] != DRAFT_NO_AXIS) {
             step->step.view.strides[axes[d]] += strides[d];
             step->axes |= (uint8_t)(strides[d] != 0 ? 1u << axes[d] : 0);
@@ -248,7 +244,6 @@ uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const s
     struct mdf_lowered_op op = {.dtype = dtype, .n_in = (uint8_t)element->n_operands};
     const struct mdf_element *looped = element;
     unsigned axes = 0;
-    size_t i;
 
     if (element->id != MDF_ELEMENT_select) {
         for (; looped->base != NULL && mdf_element_operations[looped->id].loops[dtype] == NULL; looped = looped->base) {
@@ -262,7 +257,7 @@ uint8_t draft_apply(struct lowering *lowering, struct nest_draft *draft, const s
         return 0;
     }
     op.code = (uint8_t)lowering_rule(op.operator, NULL, (mdf_dtype)dtype, true);
-    for (i = 0; i < op.n_in; i++) {
+    for (size_t i = 0; i < op.n_in; i++) {
         axes |= draft->steps[in[i]].axes;
     }
     return draft_element(draft, &op, operation->result == MDF_RESULT_BOOL ? MDF_DTYPE_BOOL : (mdf_dtype)dtype, in, axes);
@@ -320,10 +315,9 @@ uint8_t draft_fold(struct nest_draft *draft, enum mdf_nest_fold fold, uint8_t in
                                         .lanes = (uint8_t)lanes},
                                .axes = draft->steps[in].axes,
                                .n_folded = (uint8_t)n_axes};
-    size_t i;
 
     added.step.view.at = MDF_NEST_NONE;
-    for (i = 0; i < n_axes; i++) {
+    for (size_t i = 0; i < n_axes; i++) {
         added.folded[i] = axes[i];
         added.axes &= (uint8_t) ~(1u << axes[i]);
         draft->steps[in].axes |= (uint8_t)(1u << axes[i]); /* of what is loaded from one place all along an axis, too */
@@ -406,12 +400,12 @@ static bool find_sets(const struct nest_draft *draft, unsigned sets[MDF_NEST_MOS
 static bool order_axes(const struct nest_draft *draft, uint8_t *order)
 {
     unsigned sets[MDF_NEST_MOST_AXES + 1] = {0};
-    size_t smallest[MDF_NEST_MOST_AXES], i, axis;
+    size_t smallest[MDF_NEST_MOST_AXES], i;
 
     if (!find_sets(draft, sets)) {
         return false;
     }
-    for (axis = 0; axis < draft->n_axes; axis++) {
+    for (size_t axis = 0; axis < draft->n_axes; axis++) {
         for (smallest[axis] = 1; smallest[axis] <= MDF_NEST_MOST_AXES && (sets[smallest[axis]] >> axis & 1) == 0;) {
             smallest[axis]++;
         }
@@ -427,9 +421,8 @@ static bool order_axes(const struct nest_draft *draft, uint8_t *order)
 static bool keeps_order(const struct draft_step *step, const uint8_t *place)
 {
     char kind = mdf_dtype_kind((mdf_dtype)step->step.operand_dtype);
-    size_t i;
 
-    for (i = 1; i < step->n_folded; i++) {
+    for (size_t i = 1; i < step->n_folded; i++) {
         if (place[step->folded[i]] < place[step->folded[i - 1]] && (kind == 'f' || step->step.fold >= MDF_NEST_FIRST_MAXIMUM)) {
             return false;
         }
@@ -440,11 +433,10 @@ static bool keeps_order(const struct draft_step *step, const uint8_t *place)
 static void finish_step(const struct draft_step *from, const uint8_t *order, struct mdf_lowered_nest *nest, size_t at)
 {
     struct mdf_nest_step *to = &nest->steps[at];
-    size_t i;
 
     *to = from->step;
     to->level = 0;
-    for (i = 0; i < nest->n_axes; i++) {
+    for (size_t i = 0; i < nest->n_axes; i++) {
         to->view.strides[i] = from->step.view.strides[order[i]];
         to->level = (uint8_t)((from->axes >> order[i] & 1) != 0 ? i + 1 : to->level);
     }
@@ -458,15 +450,14 @@ struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct ne
     struct mdf_arena *arena = &lowering->lowered->arena;
     uint8_t order[MDF_NEST_MOST_AXES] = {0}, place[MDF_NEST_MOST_AXES] = {0};
     struct mdf_lowered_nest *nest;
-    size_t i;
 
     if (draft->has_failed || !order_axes(draft, order)) {
         return NULL;
     }
-    for (i = 0; i < draft->n_axes; i++) {
+    for (size_t i = 0; i < draft->n_axes; i++) {
         place[order[i]] = (uint8_t)i;
     }
-    for (i = 0; i < draft->n_steps; i++) {
+    for (size_t i = 0; i < draft->n_steps; i++) {
         if (draft->steps[i].step.kind == MDF_NEST_FOLD && !keeps_order(&draft->steps[i], place)) {
             return NULL;
         }
@@ -481,10 +472,10 @@ struct mdf_lowered_nest *draft_finish(struct lowering *lowering, const struct ne
     nest->is_open = draft->is_open;
     nest->open_axis = draft->is_open ? place[draft->open_axis] : 0;
     nest->takes_none = draft->takes_none;
-    for (i = 0; i < draft->n_axes; i++) {
+    for (size_t i = 0; i < draft->n_axes; i++) {
         nest->extents[i] = draft->extents[order[i]];
     }
-    for (i = 0; i < draft->n_steps; i++) {
+    for (size_t i = 0; i < draft->n_steps; i++) {
         finish_step(&draft->steps[i], order, nest, i);
     }
     return nest;
@@ -499,8 +490,6 @@ static void fold_along(struct nest_draft *draft, struct draft_step *fold, uint8_
 
 void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
 {
-    size_t i, axis;
-
     draft->n_axes = nest->n_axes;
     memcpy(draft->extents, nest->extents, sizeof draft->extents);
     draft->is_open = nest->is_open;
@@ -508,11 +497,11 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
     draft->takes_none = nest->takes_none;
     draft->has_failed = !make_room(draft, nest->n_steps);
     draft->n_steps = draft->has_failed ? 0 : nest->n_steps;
-    for (i = 0; i < draft->n_steps; i++) {
+    for (size_t i = 0; i < draft->n_steps; i++) {
         struct draft_step *step = &draft->steps[i];
 
         *step = (struct draft_step){.step = nest->steps[i]};
-        for (axis = 0; axis < step->step.level; axis++) {
+        for (size_t axis = 0; axis < step->step.level; axis++) {
             bool has_axis = step->step.kind != MDF_NEST_LOAD || step->step.view.strides[axis] != 0;
 
             step->axes |= (uint8_t)(has_axis ? 1u << axis : 0);
@@ -523,7 +512,8 @@ void draft_read(struct nest_draft *draft, const struct mdf_lowered_nest *nest)
         if (step->step.kind == MDF_NEST_STORE) {
             draft->steps[step->step.in[0]].axes = step->axes; /* of a load too that is stored where it repeats */
         }
-        for (axis = step->step.level; step->step.kind == MDF_NEST_FOLD && axis < nest->steps[step->step.in[0]].level; axis++) {
+        for (size_t axis = step->step.level; step->step.kind == MDF_NEST_FOLD && axis < nest->steps[step->step.in[0]].level;
+             axis++) {
             fold_along(draft, step, (uint8_t)axis);
         }
     }
@@ -543,9 +533,7 @@ struct merging {
 /* The step of `a` that stores a value; NULL: none. */
 static const struct mdf_nest_step *find_store(const struct mdf_lowered_nest *a, mdf_lowered_id id)
 {
-    size_t i;
-
-    for (i = 0; i < a->n_steps; i++) {
+    for (size_t i = 0; i < a->n_steps; i++) {
         if (a->steps[i].kind == MDF_NEST_STORE && a->steps[i].view.id == id) {
             return &a->steps[i];
         }
@@ -555,9 +543,7 @@ static const struct mdf_nest_step *find_store(const struct mdf_lowered_nest *a, 
 
 static bool is_taken(const struct merging *merging, size_t axis)
 {
-    size_t i;
-
-    for (i = 0; i < merging->b->n_axes; i++) {
+    for (size_t i = 0; i < merging->b->n_axes; i++) {
         if (merging->map[i] == axis) {
             return true;
         }
@@ -568,12 +554,12 @@ static bool is_taken(const struct merging *merging, size_t axis)
 /* Lets what `b` loads be what `a` stores, at the same indices; false: it is not. */
 static bool map_load(struct merging *merging, const struct mdf_nest_step *load, const struct mdf_nest_step *store)
 {
-    size_t n = 0, i, axis;
+    size_t n = 0, axis;
 
     if (load->view.first != store->view.first || load->view.at != MDF_NEST_NONE) {
         return false;
     }
-    for (i = 0; i < merging->b->n_axes; i++) {
+    for (size_t i = 0; i < merging->b->n_axes; i++) {
         if (load->view.strides[i] == 0) {
             continue;
         }
@@ -593,10 +579,9 @@ static bool map_load(struct merging *merging, const struct mdf_nest_step *load, 
 static bool map_loads(struct merging *merging, bool has_to_read)
 {
     bool shares = !has_to_read;
-    size_t i;
 
     memset(merging->map, DRAFT_NO_AXIS, sizeof merging->map);
-    for (i = 0; i < merging->b->n_steps; i++) {
+    for (size_t i = 0; i < merging->b->n_steps; i++) {
         const struct mdf_nest_step *load = &merging->b->steps[i], *store;
 
         store = load->kind == MDF_NEST_LOAD ? find_store(merging->a, load->view.id) : NULL;
@@ -616,9 +601,8 @@ static bool has_axis(const struct draft_step *step, size_t axis)
 static uint8_t map_axes(const struct merging *merging, const struct mdf_nest_step *step)
 {
     uint8_t axes = 0;
-    size_t i;
 
-    for (i = 0; i < step->level; i++) {
+    for (size_t i = 0; i < step->level; i++) {
         axes |= (uint8_t)(step->kind != MDF_NEST_LOAD || step->view.strides[i] != 0 ? 1u << merging->map[i] : 0);
     }
     return axes;
@@ -628,9 +612,8 @@ static uint8_t map_axes(const struct merging *merging, const struct mdf_nest_ste
 static bool fits_open_axis(const struct merging *merging)
 {
     const struct mdf_lowered_nest *a = merging->a, *b = merging->b;
-    size_t i;
 
-    for (i = 0; i < b->n_axes; i++) {
+    for (size_t i = 0; i < b->n_axes; i++) {
         if ((a->is_open && merging->map[i] == a->open_axis) != (b->is_open && i == b->open_axis)) {
             return false;
         }
@@ -643,9 +626,9 @@ static bool fits_open_axis(const struct merging *merging)
 static bool has_room_for_totals(const struct mdf_lowered_nest *nest)
 {
     enum { WIDEST_ROUND = 256 }; /* bytes: 8 vectors of 32 */
-    size_t widest = 4, most = 1, i;
+    size_t widest = 4, most = 1;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         size_t size = mdf_dtype_size((mdf_dtype)step->dtype);
 
@@ -661,7 +644,6 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
     struct nest_draft *draft = merging->draft;
     uint8_t registers[MDF_NEST_MOST_STEPS];
     struct mdf_lowered_nest *nest;
-    size_t i, k, axis;
 
     if (!fits_open_axis(merging)) {
         return NULL;
@@ -670,7 +652,7 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
     draft->takes_none = merging->a->takes_none && (merging->b->takes_none || !merging->b->is_open);
     draft->n_axes = merging->n_axes;
     memcpy(draft->extents, merging->extents, sizeof draft->extents);
-    for (i = 0; i < merging->b->n_steps; i++) {
+    for (size_t i = 0; i < merging->b->n_steps; i++) {
         const struct mdf_nest_step *from = &merging->b->steps[i], *store;
         struct draft_step step = {.step = *from, .axes = map_axes(merging, from)};
 
@@ -679,21 +661,21 @@ static struct mdf_lowered_nest *try_merge(struct merging *merging)
             registers[i] = store->in[0];
             continue;
         }
-        for (k = 0; k < from->n_in; k++) {
+        for (size_t k = 0; k < from->n_in; k++) {
             step.step.in[k] = registers[from->in[k]];
         }
         if (from->kind == MDF_NEST_STORE && draft->steps[step.step.in[0]].axes != step.axes) {
             return NULL; /* one element that is stored many times */
         }
         memset(step.step.view.strides, 0, sizeof step.step.view.strides);
-        for (axis = 0; axis < from->level; axis++) {
+        for (size_t axis = 0; axis < from->level; axis++) {
             step.step.view.strides[merging->map[axis]] = from->view.strides[axis];
         }
         if (from->view.at != MDF_NEST_NONE) {
             step.step.view.at = registers[from->view.at];
             step.axes |= draft->steps[step.step.view.at].axes;
         }
-        for (axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
+        for (size_t axis = from->level; from->kind == MDF_NEST_FOLD && axis < merging->b->steps[from->in[0]].level; axis++) {
             if (step.step.in[0] < merging->first->n_steps && !has_axis(&draft->steps[step.step.in[0]], merging->map[axis])) {
                 return NULL; /* what `a` stores once has no such axis */
             }
@@ -720,7 +702,7 @@ static int64_t stored_apart(const struct mdf_lowered_nest *nest, size_t axis)
 static struct mdf_lowered_nest *map_rest(struct merging *merging, size_t i)
 {
     struct mdf_lowered_nest *nest = NULL;
-    size_t n_axes = merging->n_axes, n_rounds = 2 * merging->a->n_axes, n, axis;
+    size_t n_axes = merging->n_axes, n_rounds = 2 * merging->a->n_axes, axis;
 
     while (i < merging->b->n_axes && merging->map[i] != DRAFT_NO_AXIS) {
         i++;
@@ -728,7 +710,7 @@ static struct mdf_lowered_nest *map_rest(struct merging *merging, size_t i)
     if (i == merging->b->n_axes) {
         return try_merge(merging);
     }
-    for (n = 0; n < n_rounds && nest == NULL; n++) {
+    for (size_t n = 0; n < n_rounds && nest == NULL; n++) {
         bool is_alike = n < merging->a->n_axes;
 
         axis = merging->a->n_axes - 1 - n % merging->a->n_axes;
@@ -752,9 +734,7 @@ static struct mdf_lowered_nest *map_rest(struct merging *merging, size_t i)
 /* Whether both store parts of one value. */
 static bool store_one_value(const struct mdf_lowered_nest *a, const struct mdf_lowered_nest *b)
 {
-    size_t i;
-
-    for (i = 0; i < b->n_steps; i++) {
+    for (size_t i = 0; i < b->n_steps; i++) {
         if (b->steps[i].kind == MDF_NEST_STORE && mdf_nest_stores(a, b->steps[i].view.id)) {
             return true;
         }
@@ -765,9 +745,7 @@ static bool store_one_value(const struct mdf_lowered_nest *a, const struct mdf_l
 /* How long the open axis is in the two examples, by what is loaded along it; false: nothing tells. */
 static bool find_open_sizes(const struct lowering *lowering, const struct mdf_lowered_nest *nest, int64_t sizes[2])
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         mdf_lowered_id id =
             step->kind == MDF_NEST_LOAD && step->view.strides[nest->open_axis] != 0 ? step->view.id : MDF_LOWERED_NONE;
@@ -800,12 +778,11 @@ struct mdf_lowered_nest *draft_merge(struct lowering *lowering, const struct mdf
                                      const struct mdf_lowered_nest *b, bool has_to_read)
 {
     struct merging merging = {.a = a, .b = b, .lowering = lowering, .n_axes = a->n_axes};
-    size_t i;
 
     if (store_one_value(a, b) || differ_in_open_size(lowering, a, b) || !map_loads(&merging, has_to_read)) {
         return NULL;
     }
-    for (i = 0; i < 2; i++) { /* most are tried in vain: they share memory */
+    for (size_t i = 0; i < 2; i++) { /* most are tried in vain: they share memory */
         if (lowering->drafts[i] == NULL && (lowering->drafts[i] = draft_new(lowering)) == NULL) {
             return NULL;
         }
@@ -821,12 +798,10 @@ struct mdf_lowered_nest *draft_merge(struct lowering *lowering, const struct mdf
 
 static bool may_join(const struct mdf_lowered_nest *nest, size_t axis)
 {
-    size_t i;
-
     if (nest->is_open && (nest->open_axis == axis || nest->open_axis == axis + 1)) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->level == axis + 1 ||
@@ -840,23 +815,21 @@ static bool may_join(const struct mdf_lowered_nest *nest, size_t axis)
 
 void draft_join_axes(struct mdf_lowered_nest *nest)
 {
-    size_t axis, i, j;
-
-    for (axis = nest->n_axes; axis-- > 1;) {
+    for (size_t axis = nest->n_axes; axis-- > 1;) {
         if (!may_join(nest, axis - 1)) {
             continue;
         }
         nest->extents[axis - 1] *= nest->extents[axis];
-        for (i = axis; i + 1 < nest->n_axes; i++) {
+        for (size_t i = axis; i + 1 < nest->n_axes; i++) {
             nest->extents[i] = nest->extents[i + 1];
         }
         nest->n_axes--;
         nest->open_axis = (uint8_t)(nest->open_axis > axis ? nest->open_axis - 1 : nest->open_axis);
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             struct mdf_nest_step *step = &nest->steps[i];
 
             step->view.strides[axis - 1] = step->view.strides[axis];
-            for (j = axis; j + 1 < MDF_NEST_MOST_AXES; j++) {
+            for (size_t j = axis; j + 1 < MDF_NEST_MOST_AXES; j++) {
                 step->view.strides[j] = step->view.strides[j + 1];
             }
             step->view.strides[MDF_NEST_MOST_AXES - 1] = 0;

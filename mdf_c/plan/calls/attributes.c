@@ -96,12 +96,11 @@ static const char *keep_text(const struct reading *reading, const struct mdf_nod
 static bool is_whole(const struct mdf_value *array)
 {
     const double *items = array->data;
-    size_t i;
 
     if (mdf_dtype_kind(array->dtype) != 'f') {
         return true;
     }
-    for (i = 0; i < array->length; i++) {
+    for (size_t i = 0; i < array->length; i++) {
         if (array->dtype != MDF_DTYPE_FLOAT64 || items[i] != floor(items[i]) || !(fabs(items[i]) < 9223372036854775808.0)) {
             return false;
         }

@@ -30,20 +30,19 @@ static bool emit(struct target *target, const struct mdf_custom *custom, const m
                                  .inputs = inputs,
                                  .n_inputs = custom->n_arguments,
                                  .n_outputs = custom->n_outputs};
-    size_t i;
 
     *outputs = mdf_arena_array(scratch, custom->n_outputs, sizeof **outputs);
     if (given == NULL || types == NULL || *outputs == NULL) {
         compile_out_of_memory(target->compiler);
         return false;
     }
-    for (i = 0; i < custom->n_arguments; i++) {
+    for (size_t i = 0; i < custom->n_arguments; i++) {
         given[i] = (struct mdf_static_type){.kind = MDF_STATIC_OMITTED};
         if (inputs[i] != MDF_NO_OPERAND) {
             given[i] = unit_type(target->unit, inputs[i]);
         }
     }
-    for (i = 0; i < custom->n_outputs; i++) {
+    for (size_t i = 0; i < custom->n_outputs; i++) {
         types[i] = mdf_static_unknown;
         (*outputs)[i] = unit_new_slot(target, 0);
         if ((*outputs)[i] == MDF_NO_OPERAND) {
@@ -55,7 +54,7 @@ static bool emit(struct target *target, const struct mdf_custom *custom, const m
         compile_out_of_memory(target->compiler);
         return false;
     }
-    for (i = 0; i < custom->n_outputs; i++) {
+    for (size_t i = 0; i < custom->n_outputs; i++) {
         unit_set_type(target->unit, (*outputs)[i], &types[i]);
     }
     return unit_emit_call(target, &call);

@@ -226,9 +226,8 @@ static bool bind_arguments(struct target *inner, const struct mdf_definition *de
     const char *text = function->arguments;
     struct argument argument;
     mdf_operand operand;
-    size_t i;
 
-    for (i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
+    for (size_t i = 0; definition->args != NULL && i < definition->args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &definition->args->as.object.entries[i];
         struct place place = place_enter(compiler, "argument", entry->key, &entry->value);
 
@@ -380,13 +379,12 @@ static const struct mdf_defined_function *find_function(const struct mdf_definit
 static bool names_of_node(struct compiler *compiler, const struct mdf_graph_node *node, const struct mdf_node *text)
 {
     struct list names = {0};
-    size_t i;
     bool found = false;
 
     if (text->kind != MDF_NODE_STRING || !collect_names(compiler, text, &names)) {
         return false;
     }
-    for (i = 0; i < names.n && !found; i++) {
+    for (size_t i = 0; i < names.n && !found; i++) {
         const char *name = ((const char *const *)names.items)[i];
 
         found = mdf_model_find_input_port(node, name) < node->n_input_ports || mdf_model_find_function(node, name) != NULL ||
@@ -443,7 +441,7 @@ static bool redirect_argument(struct compiler *compiler, struct mdf_definition *
                               const char *parameter)
 {
     const struct mdf_node *text = make_text(compiler, definition->source, parameter);
-    size_t n = definition->args != NULL ? definition->args->as.object.n : 0, i, count = 0;
+    size_t n = definition->args != NULL ? definition->args->as.object.n : 0, count = 0;
     struct mdf_node *args = mdf_arena_allocate(&compiler->scratch, sizeof *args);
     struct mdf_node_entry *entries = mdf_arena_array(&compiler->scratch, n + 1, sizeof *entries);
 
@@ -451,7 +449,7 @@ static bool redirect_argument(struct compiler *compiler, struct mdf_definition *
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (strcmp(definition->args->as.object.entries[i].key, name) != 0) {
             entries[count++] = definition->args->as.object.entries[i];
         }
@@ -563,12 +561,12 @@ bool copy_is_named(struct compiler *compiler, struct mdf_graph_node *node)
 const struct mdf_graph_node *expand_states(struct compiler *compiler, const struct mdf_graph_node *source)
 {
     struct mdf_graph_node *node;
-    size_t n_states = 0, i;
+    size_t n_states = 0;
 
-    for (i = 0; i < source->n_functions; i++) {
+    for (size_t i = 0; i < source->n_functions; i++) {
         n_states += count_states(&source->functions[i]);
     }
-    for (i = 0; i < source->n_parameters; i++) {
+    for (size_t i = 0; i < source->n_parameters; i++) {
         n_states += count_states(&source->parameters[i].definition);
     }
     if (n_states == 0) {
@@ -583,13 +581,13 @@ const struct mdf_graph_node *expand_states(struct compiler *compiler, const stru
         compile_out_of_memory(compiler);
         return NULL;
     }
-    for (i = 0; i < source->n_functions; i++) {
+    for (size_t i = 0; i < source->n_functions; i++) {
         node->functions[i] = source->functions[i];
         if (!add_states(compiler, source, node, &node->functions[i])) {
             return NULL;
         }
     }
-    for (i = 0; i < source->n_parameters; i++) {
+    for (size_t i = 0; i < source->n_parameters; i++) {
         if (!add_states(compiler, source, node, &node->parameters[i].definition)) {
             return NULL;
         }

@@ -31,12 +31,11 @@ static bool may_be_array_of_one(const struct call_types *call, const struct mdf_
 static bool begin(struct target *target, const struct call_types *call, bool promised, struct mdf_inference *inference)
 {
     struct mdf_static_type *inputs = new_types(target, call->n_inputs);
-    size_t i;
 
     if (inputs == NULL) {
         return false;
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] == MDF_NO_OPERAND) {
             inputs[i].kind = MDF_STATIC_OMITTED;
         } else {
@@ -54,7 +53,7 @@ static bool begin(struct target *target, const struct call_types *call, bool pro
                                         .n_bodies = call->n_bodies};
     mdf_setting_show(inference, call->row, call->settings);
     memcpy(inference->bodies, call->bodies, sizeof inference->bodies);
-    for (i = 0; promised && i < MDF_STATIC_BODIES; i++) {
+    for (size_t i = 0; promised && i < MDF_STATIC_BODIES; i++) {
         inference->bodies[i].yields = call->bodies[i].promised;
     }
     return true;
@@ -187,13 +186,12 @@ static bool know_value(struct target *target, const struct call_types *call, con
     const struct mdf_value **given = mdf_arena_array(scratch, call->n_inputs, sizeof *given);
     int64_t n = count_elements(output);
     bool done = true;
-    size_t i;
 
     if (values == NULL || given == NULL) {
         compile_out_of_memory(target->compiler);
         return false;
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         given[i] = inputs[i].kind == MDF_STATIC_OMITTED ? NULL : &values[i];
         if (given[i] != NULL && !take_known(call, &inputs[i], i, &values[i])) {
             return true;
@@ -220,14 +218,12 @@ static bool may_know_value(const struct call_types *call, size_t n_outputs)
 
 static bool has_promise(const struct target *target, const struct call_types *call)
 {
-    size_t i;
-
-    for (i = 0; i < call->n_bodies; i++) {
+    for (size_t i = 0; i < call->n_bodies; i++) {
         if (call->bodies[i].promised != NULL) {
             return true;
         }
     }
-    for (i = 0; i < call->n_inputs; i++) {
+    for (size_t i = 0; i < call->n_inputs; i++) {
         if (call->inputs[i] != MDF_NO_OPERAND && unit_has_promise(target->unit, call->inputs[i])) {
             return true;
         }
@@ -241,7 +237,6 @@ static bool infer(struct target *target, const struct call_types *call, const md
 {
     struct mdf_static_type *types = new_types(target, n_outputs);
     struct mdf_inference inference;
-    size_t i;
 
     if (types == NULL || !begin(target, call, promised, &inference)) {
         return false;
@@ -254,7 +249,7 @@ static bool infer(struct target *target, const struct call_types *call, const md
     if (may_know_value(call, n_outputs) && types[0].value == NULL && !know_value(target, call, inference.inputs, &types[0])) {
         return false;
     }
-    for (i = 0; i < n_outputs; i++) {
+    for (size_t i = 0; i < n_outputs; i++) {
         (promised ? unit_promise_type : unit_set_type)(target->unit, outputs[i], &types[i]);
     }
     return true;

@@ -109,13 +109,12 @@ static bool is_known(const struct mdf_schema *schema, const char *name)
 static const char *nearest_known(const struct mdf_schema *schema, const char *name, bool is_variadic)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
     mdf_nearest_begin(&nearest, name);
-    for (i = 0; !is_variadic && i < schema->n_inputs; i++) {
+    for (size_t i = 0; !is_variadic && i < schema->n_inputs; i++) {
         mdf_nearest_offer(&nearest, schema->inputs[i].name);
     }
-    for (i = 0; i < schema->n_attributes; i++) {
+    for (size_t i = 0; i < schema->n_attributes; i++) {
         mdf_nearest_offer(&nearest, schema->attributes[i].name);
     }
     return mdf_nearest_result(&nearest);
@@ -126,9 +125,8 @@ static bool lacks_input(struct call_builder *builder, const char *name)
 {
     const struct mdf_node *args = builder->definition->args;
     const char *other = NULL;
-    size_t i;
 
-    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+    for (size_t i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
         const char *meant = is_known(builder->schema, entry->key) ? NULL : nearest_known(builder->schema, entry->key, false);
 
@@ -191,19 +189,19 @@ static bool add_unknown(struct call_builder *builder, const struct mdf_node_entr
 static bool add_variadic(struct call_builder *builder, const struct mdf_formal *formal)
 {
     const struct mdf_node *args = builder->definition->args, *given = find_argument(builder->definition, formal->name);
-    size_t before = builder->operands.n, i;
+    size_t before = builder->operands.n;
     struct list pieces = {0};
     bool found;
 
     if (given != NULL && !split_variadic(builder->target->compiler, given, &pieces)) {
         return false;
     }
-    for (i = 0; i < pieces.n; i++) {
+    for (size_t i = 0; i < pieces.n; i++) {
         if (!add_argument(builder, formal->name, ((const struct mdf_node **)pieces.items)[i])) {
             return false;
         }
     }
-    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+    for (size_t i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
 
         if (!is_known(builder->schema, entry->key) && !add_unknown(builder, entry)) {
@@ -218,9 +216,8 @@ static void warn_unknown_names(struct call_builder *builder, bool is_variadic)
 {
     const struct mdf_node *args = builder->definition->args;
     const struct mdf_schema *schema = builder->schema;
-    size_t i;
 
-    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+    for (size_t i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
         const char *guess = is_known(schema, entry->key) ? NULL : nearest_known(schema, entry->key, is_variadic);
 
@@ -246,9 +243,8 @@ static bool add_inputs(struct call_builder *builder)
     const struct mdf_schema *schema = builder->schema;
     const mdf_operand *operands;
     bool variadic = false;
-    size_t i;
 
-    for (i = 0; i < schema->n_inputs; i++) {
+    for (size_t i = 0; i < schema->n_inputs; i++) {
         variadic = schema->inputs[i].option == MDF_FORMAL_VARIADIC;
         if (variadic ? !add_variadic(builder, &schema->inputs[i]) : !add_single(builder, &schema->inputs[i])) {
             return false;
@@ -315,9 +311,8 @@ static bool describe_bodies(struct call_builder *builder, struct body_request *r
 static bool merge_flags(struct call_builder *builder, const struct operand_facts *facts, size_t n)
 {
     unsigned *merged = builder->yield_flags.items;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (i < builder->yield_flags.n) {
             merged[i] &= facts[i].flags;
         } else if (!list_add(builder->target->compiler, &builder->yield_flags, &facts[i].flags, sizeof facts[i].flags)) {
@@ -442,7 +437,6 @@ static bool add_bodies(struct call_builder *builder)
     const struct graph_attribute *graphs = builder->graphs.items;
     struct call_types types;
     struct body_request request = {0};
-    size_t i;
 
     if (builder->graphs.n == 0) {
         return true;
@@ -455,7 +449,7 @@ static bool add_bodies(struct call_builder *builder)
                        &request.formals)) {
         return false;
     }
-    for (i = 0; i < builder->graphs.n; i++) {
+    for (size_t i = 0; i < builder->graphs.n; i++) {
         if (!(is_left_out(builder, &graphs[i]) ? add_no_body(builder) : add_body(builder, &graphs[i], &request))) {
             return false;
         }
@@ -539,7 +533,6 @@ static unsigned flags_of_output(const struct call_builder *builder, size_t index
 {
     const struct mdf_formal *output = mdf_schema_actual_output(builder->schema, index), *input;
     const mdf_operand *operands = builder->operands.items;
-    size_t i;
 
     if (builder->yield_flags.n > index) {
         return ((const unsigned *)builder->yield_flags.items)[index];
@@ -550,7 +543,7 @@ static unsigned flags_of_output(const struct call_builder *builder, size_t index
     if (output->tensor_types == MDF_DTYPE_BIT(MDF_DTYPE_BOOL) && output->sequence_types == 0 && output->optional_types == 0) {
         return OPERAND_IS_BOOL;
     }
-    for (i = 0; output->variable >= 0 && i < builder->operands.n; i++) {
+    for (size_t i = 0; output->variable >= 0 && i < builder->operands.n; i++) {
         input = mdf_schema_actual_input(builder->schema, i);
         if (input != NULL && input->variable == output->variable && operands[i] != MDF_NO_OPERAND) {
             return unit_flags(builder->target->unit, operands[i]) & OPERAND_IS_BOOL;
@@ -581,13 +574,12 @@ static struct mdf_signature *make_signature(const struct call_builder *builder)
     struct compiler *compiler = builder->target->compiler;
     struct mdf_signature *signature = mdf_signature_new(compiler->arena, builder->schema, builder->operands.n);
     const struct mdf_formal *first = builder->schema->inputs;
-    size_t i;
 
     if (signature == NULL) {
         compile_out_of_memory(compiler);
         return NULL;
     }
-    for (i = 0; i < signature->n_inputs; i++) {
+    for (size_t i = 0; i < signature->n_inputs; i++) {
         struct mdf_signature_input *input = &signature->inputs[i];
 
         input->counts = input->counts && (builder->row->flags & MDF_OPERATOR_KEEPS_SCALARS) == 0;
@@ -604,7 +596,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, struct
     struct compiler *compiler = target->compiler;
     struct mdf_code_call call = {.operator= builder->row, .settings = builder->settings};
     struct call_types types = types_of_call(builder);
-    size_t n, i, n_wired;
+    size_t n, n_wired;
     mdf_operand *outputs;
     bool several;
 
@@ -617,7 +609,7 @@ static bool emit(struct call_builder *builder, const struct usage *usage, struct
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; i < n_wired; i++) {
+    for (size_t i = 0; i < n_wired; i++) {
         outputs[i] = unit_new_slot(target, flags_of_output(builder, i));
         if (outputs[i] == MDF_NO_OPERAND) {
             return false;

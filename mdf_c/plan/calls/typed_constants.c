@@ -13,9 +13,7 @@ bool is_typed_form(const struct mdf_node *node)
 /* Whether a declaration says all sizes. */
 static bool has_full_shape(const struct mdf_declaration *declaration)
 {
-    size_t i;
-
-    for (i = 0; i < declaration->rank; i++) {
+    for (size_t i = 0; i < declaration->rank; i++) {
         if (declaration->shape[i] < 0) {
             return false;
         }

@@ -18,15 +18,14 @@ static bool join(struct search *search, size_t first)
 {
     struct graph_builder *builder = search->builder;
     struct list outside = {0};
-    size_t i, j;
 
     if (search->n_open - first < 2) {
         return true;
     }
-    for (i = first; i < search->n_open; i++) {
+    for (size_t i = first; i < search->n_open; i++) {
         const struct list *senders = &builder->nodes[search->open[i]].senders;
 
-        for (j = 0; j < senders->n; j++) {
+        for (size_t j = 0; j < senders->n; j++) {
             const size_t *sender = (const size_t *)senders->items + j;
 
             /* those of circles that are known already have been closed */
@@ -35,11 +34,11 @@ static bool join(struct search *search, size_t first)
             }
         }
     }
-    for (i = first; i < search->n_open; i++) {
+    for (size_t i = first; i < search->n_open; i++) {
         struct list *senders = &builder->nodes[search->open[i]].senders;
 
         *senders = (struct list){0};
-        for (j = 0; j < outside.n; j++) {
+        for (size_t j = 0; j < outside.n; j++) {
             if (!list_add(builder->compiler, senders, (const size_t *)outside.items + j, sizeof(size_t))) {
                 return false;
             }
@@ -94,7 +93,7 @@ static bool step(struct search *search)
 bool graph_join_circles(struct graph_builder *builder)
 {
     struct mdf_arena *scratch = &builder->compiler->scratch;
-    size_t n = builder->graph->n_nodes, i;
+    size_t n = builder->graph->n_nodes;
     struct search search = {.builder = builder,
                             .number = mdf_arena_array(scratch, n, sizeof *search.number),
                             .low = mdf_arena_array(scratch, n, sizeof *search.low),
@@ -108,7 +107,7 @@ bool graph_join_circles(struct graph_builder *builder)
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (search.number[i] == 0) {
             open_node(&search, i);
         }

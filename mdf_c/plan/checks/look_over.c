@@ -69,9 +69,8 @@ static bool note_behind_points(struct mentions *mentions, const char *text, size
 {
     enum { MOST_POINTS = 16 };
     const char *point = strchr(text, '.');
-    size_t n;
 
-    for (n = 0; point != NULL && n < MOST_POINTS; n++, point = strchr(point + 1, '.')) {
+    for (size_t n = 0; point != NULL && n < MOST_POINTS; n++, point = strchr(point + 1, '.')) {
         if (!note_name(mentions, point + 1, place)) {
             return false;
         }
@@ -81,9 +80,7 @@ static bool note_behind_points(struct mentions *mentions, const char *text, size
 
 static bool note_names(struct mentions *mentions, const struct list *names, size_t place)
 {
-    size_t i;
-
-    for (i = 0; i < names->n; i++) {
+    for (size_t i = 0; i < names->n; i++) {
         const char *name = ((const char *const *)names->items)[i];
 
         if (!note_name(mentions, name, place) || !note_behind_points(mentions, name, place)) {
@@ -96,7 +93,7 @@ static bool note_names(struct mentions *mentions, const struct list *names, size
 /* Notes the names in all texts of a part of the document, graphs of the model that it names included. */
 static bool note_texts(struct mentions *mentions, const struct mdf_node *node, size_t place)
 {
-    size_t n, i;
+    size_t n;
 
     if (node == NULL) {
         return true;
@@ -115,7 +112,7 @@ static bool note_texts(struct mentions *mentions, const struct mdf_node *node, s
                note_texts(mentions, graph->source, SIZE_MAX - 2);
     }
     n = node->kind == MDF_NODE_LIST || node->kind == MDF_NODE_OBJECT ? mdf_node_length(node) : 0;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_node *item = node->kind == MDF_NODE_LIST ? &node->as.list.items[i] : &node->as.object.entries[i].value;
 
         if (!note_texts(mentions, item, place)) {
@@ -130,13 +127,12 @@ static bool note_definition(struct mentions *mentions, const struct mdf_definiti
 {
     const struct mdf_schema *schema = definition->function != NULL ? find_called_schema(mentions->compiler, definition) : NULL;
     struct list names = {0};
-    size_t i;
 
     if (!note_texts(mentions, definition->source, place) || !collect_definition_names(mentions->compiler, definition, &names) ||
         !note_names(mentions, &names, place)) {
         return false;
     }
-    for (i = 0; schema != NULL && i < schema->n_attributes; i++) {
+    for (size_t i = 0; schema != NULL && i < schema->n_attributes; i++) {
         if (!note_name(mentions, schema->attributes[i].name, place)) {
             return false;
         }
@@ -157,19 +153,19 @@ static bool is_mentioned(const struct mentions *mentions, const char *name, size
 /* Places: functions, then parameters, then all else. */
 static bool note_node(struct mentions *mentions, const struct mdf_graph_node *node)
 {
-    size_t place = 0, i;
+    size_t place = 0;
 
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         if (!note_definition(mentions, &node->functions[i], place++)) {
             return false;
         }
     }
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         if (!note_definition(mentions, &node->parameters[i].definition, place++)) {
             return false;
         }
     }
-    for (i = 0; i < mdf_node_length(node->source); i++) {
+    for (size_t i = 0; i < mdf_node_length(node->source); i++) {
         const struct mdf_node_entry *entry = &node->source->as.object.entries[i];
 
         if (strcmp(entry->key, "functions") != 0 && strcmp(entry->key, "parameters") != 0 &&
@@ -184,15 +180,14 @@ static bool note_node(struct mentions *mentions, const struct mdf_graph_node *no
 static void tell_empty_fields(struct compiler *compiler, const struct mdf_graph_node *node)
 {
     static const char *const parts[] = {"input_ports", "functions", "parameters", "output_ports"};
-    size_t i, j, k;
 
-    for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const struct mdf_node *part = mdf_node_get(node->source, parts[i]);
 
-        for (j = 0; part != NULL && part->kind == MDF_NODE_OBJECT && j < part->as.object.n; j++) {
+        for (size_t j = 0; part != NULL && part->kind == MDF_NODE_OBJECT && j < part->as.object.n; j++) {
             const struct mdf_node *fields = &part->as.object.entries[j].value;
 
-            for (k = 0; fields->kind == MDF_NODE_OBJECT && k < fields->as.object.n; k++) {
+            for (size_t k = 0; fields->kind == MDF_NODE_OBJECT && k < fields->as.object.n; k++) {
                 const struct mdf_node_entry *field = &fields->as.object.entries[k];
 
                 if (field->value.kind == MDF_NODE_NULL) {
@@ -213,26 +208,25 @@ static bool look_at_node(const struct graph_builder *builder, const struct mdf_g
     struct mentions mentions = {.compiler = compiler, .around = conditions};
     struct place place = place_enter(compiler, "node", node->id, node->source);
     bool computes = node->n_functions + node->n_parameters + node->n_output_ports > 0;
-    size_t i;
 
     if (!note_node(&mentions, node)) {
         compile_out_of_memory(compiler);
         return false;
     }
     tell_empty_fields(compiler, node);
-    for (i = 0; computes && node->graph == NULL && i < node->n_input_ports; i++) {
+    for (size_t i = 0; computes && node->graph == NULL && i < node->n_input_ports; i++) {
         if (!is_mentioned(&mentions, node->input_ports[i].id, SIZE_MAX - 1)) {
             tell_unused(compiler, "unused-input", "input port", node->input_ports[i].id, node->input_ports[i].source,
                         "nothing in the node reads it");
         }
     }
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         if (!is_mentioned(&mentions, node->functions[i].id, i)) {
             tell_unused(compiler, "unused-function", "function", node->functions[i].id, node->functions[i].source,
                         "nothing uses its value: no parameter, function or output port of the node names it");
         }
     }
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         const struct mdf_definition *parameter = &node->parameters[i].definition;
 
         if (!is_mentioned(&mentions, parameter->id, node->n_functions + i)) {
@@ -255,9 +249,7 @@ static const char *result_name(struct compiler *compiler, const char *node, cons
 /* The ports that the graph declares as its outputs, each with its node where it has one. */
 static bool note_results(struct compiler *compiler, const struct mdf_graph *graph, struct name_table *results)
 {
-    size_t i;
-
-    for (i = 0; i < graph->n_outputs; i++) {
+    for (size_t i = 0; i < graph->n_outputs; i++) {
         const char *name = result_name(compiler, graph->outputs[i].node, graph->outputs[i].port);
 
         if (name == NULL || name_table_add(results, &compiler->scratch, name) == NULL) {
@@ -278,9 +270,8 @@ static bool is_result(struct compiler *compiler, const struct name_table *result
 static bool is_one_of_several(const struct mdf_graph_node *node, size_t index)
 {
     const struct mdf_node *value = node->output_ports[index].value;
-    size_t i;
 
-    for (i = 0; value != NULL && value->kind == MDF_NODE_STRING && i < node->n_output_ports; i++) {
+    for (size_t i = 0; value != NULL && value->kind == MDF_NODE_STRING && i < node->n_output_ports; i++) {
         const struct mdf_node *other = node->output_ports[i].value;
 
         if (i != index && other != NULL && other->kind == MDF_NODE_STRING &&
@@ -297,9 +288,8 @@ static bool look_at_graph(const struct graph_builder *builder)
     struct compiler *compiler = builder->compiler;
     struct mentions mentions = {.compiler = compiler};
     struct name_table results = {0};
-    size_t i, j;
 
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         if (!note_texts(&mentions, graph->nodes[i].source, i)) {
             compile_out_of_memory(compiler);
             return false;
@@ -312,11 +302,11 @@ static bool look_at_graph(const struct graph_builder *builder)
         return false;
     }
     /* a file of ONNX names all outputs of an operator */
-    for (i = 0; graph->declares_outputs && compiler->model->document->messages == NULL && i < graph->n_nodes; i++) {
+    for (size_t i = 0; graph->declares_outputs && compiler->model->document->messages == NULL && i < graph->n_nodes; i++) {
         const struct mdf_graph_node *node = &graph->nodes[i];
         struct place place = place_enter(compiler, "node", node->id, node->source);
 
-        for (j = 0; j < node->n_output_ports; j++) {
+        for (size_t j = 0; j < node->n_output_ports; j++) {
             const struct mdf_output_port *port = &node->output_ports[j];
 
             if (!graph_is_consumed(builder, i, j) && !is_one_of_several(node, j) &&
@@ -327,7 +317,7 @@ static bool look_at_graph(const struct graph_builder *builder)
         }
         place_leave(compiler, place);
     }
-    for (i = 0; graph->parameters != NULL && i < mdf_node_length(graph->parameters); i++) {
+    for (size_t i = 0; graph->parameters != NULL && i < mdf_node_length(graph->parameters); i++) {
         const struct mdf_node_entry *entry = &graph->parameters->as.object.entries[i];
 
         if (!is_mentioned(&mentions, entry->key, SIZE_MAX - 1)) {
@@ -418,9 +408,8 @@ static struct known_shape shape_of_list(struct shapes *shapes, const mdf_operand
 {
     struct known_shape result = {.state = SHAPE_KNOWN, .rank = 1, .is_list = true}, first = {.state = SHAPE_KNOWN};
     int64_t *sizes;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct known_shape shape = shape_of(shapes, items[i]);
 
         if (shape.state != SHAPE_KNOWN || (i > 0 && !same_shape(&first, &shape))) {
@@ -435,7 +424,7 @@ static struct known_shape shape_of_list(struct shapes *shapes, const mdf_operand
         return (struct known_shape){.state = SHAPE_ANY};
     }
     sizes[0] = (int64_t)n;
-    for (i = 0; i < first.rank; i++) {
+    for (size_t i = 0; i < first.rank; i++) {
         sizes[i + 1] = first.sizes[i];
     }
     result.sizes = sizes;
@@ -464,9 +453,9 @@ static void tell_indices(struct shapes *shapes, const struct mdf_instruction *in
     const struct mdf_origin *at = &shapes->compiler->origins[instruction->origin];
     struct known_shape shape = shape_of(shapes, call->inputs[0]);
     int64_t index;
-    size_t i;
 
-    for (i = 0; shape.state == SHAPE_KNOWN && i < subscript->n_parts && subscript->parts[i].kind == MDF_SUBSCRIPT_INDEX; i++) {
+    for (size_t i = 0; shape.state == SHAPE_KNOWN && i < subscript->n_parts && subscript->parts[i].kind == MDF_SUBSCRIPT_INDEX;
+         i++) {
         if (i >= shape.rank) {
             tell(shapes->compiler, of_shapes, at->line, at->column, at->path,
                  shape.rank == 0 ? "a number has no items" : "there are more indices than the %zu axes of the array", shape.rank);
@@ -484,10 +473,9 @@ static void tell_indices(struct shapes *shapes, const struct mdf_instruction *in
 static bool broadcast(struct shapes *shapes, const mdf_operand *inputs, size_t n, struct known_shape *result, size_t *fault)
 {
     int64_t *sizes;
-    size_t i, j;
 
     *result = (struct known_shape){.state = SHAPE_KNOWN, .is_list = true};
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct known_shape shape = shape_of(shapes, inputs[i]);
 
         if (inputs[i] == MDF_NO_OPERAND) {
@@ -510,13 +498,13 @@ static bool broadcast(struct shapes *shapes, const mdf_operand *inputs, size_t n
         result->state = SHAPE_ANY;
         return true;
     }
-    for (j = 0; j < result->rank; j++) {
+    for (size_t j = 0; j < result->rank; j++) {
         sizes[j] = 1;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct known_shape shape = shape_of(shapes, inputs[i]);
 
-        for (j = 0; inputs[i] != MDF_NO_OPERAND && j < shape.rank; j++) {
+        for (size_t j = 0; inputs[i] != MDF_NO_OPERAND && j < shape.rank; j++) {
             int64_t *size = &sizes[result->rank - shape.rank + j];
 
             if (shape.sizes[j] < 0 || *size < 0) {
@@ -587,9 +575,9 @@ static void visit_call(struct shapes *shapes, const struct mdf_instruction *inst
 {
     const struct mdf_code_call *call = &shapes->code->calls[instruction->target];
     struct known_shape result = {.state = SHAPE_ANY}, shape;
-    size_t fault, i;
+    size_t fault;
 
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         struct mdf_static_type type =
             call->outputs[i] != MDF_NO_OPERAND ? unit_type(shapes->unit, call->outputs[i]) : mdf_static_unknown;
 
@@ -623,7 +611,7 @@ static void visit_call(struct shapes *shapes, const struct mdf_instruction *inst
             result.state = SHAPE_ANY;
         }
     }
-    for (i = 0; i < call->n_outputs; i++) {
+    for (size_t i = 0; i < call->n_outputs; i++) {
         write_shape(shapes, call->outputs[i], result);
     }
 }
@@ -673,9 +661,8 @@ static void visit_instruction(struct shapes *shapes, const struct mdf_instructio
 static void visit_ports(struct shapes *shapes)
 {
     const struct mdf_program *program = shapes->program;
-    size_t i;
 
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         const struct mdf_program_port *port = &program->ports[i];
         bool is_fed_inside =
             !port->is_open && !port->is_required && port->outer_port == SIZE_MAX && port->source == MDF_NO_OPERAND;
@@ -684,7 +671,7 @@ static void visit_ports(struct shapes *shapes)
                     is_fed_inside ? shape_of(shapes, port->default_value) : (struct known_shape){.state = SHAPE_ANY});
         write_shape(shapes, port->arriving, (struct known_shape){.state = SHAPE_ANY});
     }
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         write_shape(shapes, program->ports[program->edges[i].port].slot, shape_of(shapes, program->edges[i].value));
     }
 }
@@ -695,12 +682,12 @@ static void visit_ports(struct shapes *shapes)
 static bool fits_declaration(const struct mdf_declaration *declaration, const struct known_shape *shape)
 {
     bool takes_all = true;
-    size_t i, rank = shape->rank;
+    size_t rank = shape->rank;
 
-    for (i = 0; i < declaration->rank; i++) {
+    for (size_t i = 0; i < declaration->rank; i++) {
         takes_all = takes_all && (declaration->shape[i] == 1 || declaration->shape[i] < 0);
     }
-    for (i = 0; rank > declaration->rank && i < shape->rank && (shape->sizes[i] == 1 || shape->sizes[i] < 0); i++) {
+    for (size_t i = 0; rank > declaration->rank && i < shape->rank && (shape->sizes[i] == 1 || shape->sizes[i] < 0); i++) {
         rank--;
     }
     if (shape->state != SHAPE_KNOWN || takes_all || rank > declaration->rank) {
@@ -709,7 +696,7 @@ static bool fits_declaration(const struct mdf_declaration *declaration, const st
     if (rank < declaration->rank) {
         return false;
     }
-    for (i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++) {
         int64_t size = shape->sizes[shape->rank - rank + i];
 
         if (declaration->shape[i] >= 0 && size >= 0 && declaration->shape[i] != size) {
@@ -721,10 +708,8 @@ static bool fits_declaration(const struct mdf_declaration *declaration, const st
 
 static void tell_declarations(struct shapes *shapes)
 {
-    size_t i, j;
-
-    for (i = 0; i < shapes->program->n_nodes; i++) {
-        for (j = 0; j < shapes->program->nodes[i].n_shaped; j++) {
+    for (size_t i = 0; i < shapes->program->n_nodes; i++) {
+        for (size_t j = 0; j < shapes->program->nodes[i].n_shaped; j++) {
             const struct mdf_program_shaped *port = &shapes->program->nodes[i].shaped[j];
             struct known_shape shape = shape_of(shapes, port->operand);
             struct known_shape declared = {
@@ -752,7 +737,6 @@ static bool look_at_shapes(const struct graph_builder *builder, const struct mdf
                             .program = program,
                             .item = mdf_operator_python(PYTHON_ITEM)};
     enum { MOST_ROUNDS = 100 };
-    size_t i;
     int round;
 
     shapes.slots = mdf_arena_array(&builder->compiler->scratch, program->code->n_slots, sizeof *shapes.slots);
@@ -763,14 +747,14 @@ static bool look_at_shapes(const struct graph_builder *builder, const struct mdf
     for (round = 0; round < MOST_ROUNDS; round++) {
         shapes.changed = false;
         visit_ports(&shapes);
-        for (i = 0; i < program->code->n_instructions; i++) {
+        for (size_t i = 0; i < program->code->n_instructions; i++) {
             visit_instruction(&shapes, &program->code->instructions[i], false);
         }
         if (!shapes.changed) {
             break;
         }
     }
-    for (i = 0; round < MOST_ROUNDS && i < program->code->n_instructions; i++) {
+    for (size_t i = 0; round < MOST_ROUNDS && i < program->code->n_instructions; i++) {
         visit_instruction(&shapes, &program->code->instructions[i], true);
     }
     if (round < MOST_ROUNDS) {
@@ -787,7 +771,6 @@ static bool look_at_shapes(const struct graph_builder *builder, const struct mdf
 bool compile_look_over(const struct graph_builder *builder, const struct mdf_program *program)
 {
     struct mentions conditions = {.compiler = builder->compiler};
-    size_t i;
 
     if (!look_at_shapes(builder, program) || !look_over_units(builder)) {
         return false;
@@ -799,7 +782,7 @@ bool compile_look_over(const struct graph_builder *builder, const struct mdf_pro
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < builder->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
         if (!look_at_node(builder, &builder->graph->nodes[i], &conditions)) {
             return false;
         }

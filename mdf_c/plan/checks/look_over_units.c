@@ -127,9 +127,8 @@ static struct measure of_binary(const struct looking *looking, const struct mdf_
 static struct measure of_compare(const struct looking *looking, const struct mdf_expression *tree)
 {
     struct measure before = measure_of(looking, tree->as.list.items[0]);
-    size_t i;
 
-    for (i = 1; i < tree->as.list.n; i++) {
+    for (size_t i = 1; i < tree->as.list.n; i++) {
         struct measure next = measure_of(looking, tree->as.list.items[i]);
 
         join(looking, tree, "is compared with", before, next);
@@ -205,9 +204,8 @@ static struct measure of_call(const struct looking *looking, const struct mdf_ex
 static struct measure of_items(const struct looking *looking, const struct mdf_expression *tree)
 {
     struct measure first = unknown;
-    size_t i;
 
-    for (i = 0; i < mdf_expression_n_items(tree); i++) {
+    for (size_t i = 0; i < mdf_expression_n_items(tree); i++) {
         if (tree->as.list.items[i] != NULL) {
             struct measure item = measure_of(looking, tree->as.list.items[i]);
 
@@ -318,9 +316,8 @@ static bool look_at_parameter(struct looking *looking, const struct mdf_paramete
     bool done = look_at(looking, parameter->definition.value, own, VALUE) &&
                 look_at(looking, parameter->default_initial_value, own, VALUE) &&
                 look_at(looking, parameter->time_derivative, own, DERIVATIVE);
-    size_t i;
 
-    for (i = 0; done && i < parameter->n_conditions; i++) {
+    for (size_t i = 0; done && i < parameter->n_conditions; i++) {
         done = look_at(looking, parameter->conditions[i].test, unknown, TEST) &&
                look_at(looking, parameter->conditions[i].value, own, VALUE);
     }
@@ -332,20 +329,19 @@ static bool look_at_node(struct looking *looking, const struct mdf_graph_node *n
     struct compiler *compiler = looking->compiler;
     struct place place = place_enter(compiler, "node", node->id, node->source), inner;
     bool done = true;
-    size_t i;
 
     looking->node = node;
-    for (i = 0; done && i < node->n_functions; i++) {
+    for (size_t i = 0; done && i < node->n_functions; i++) {
         inner = place_enter(compiler, "function", node->functions[i].id, node->functions[i].source);
         done = look_at(looking, node->functions[i].value, declared(node->functions[i].source), VALUE);
         place_leave(compiler, inner);
     }
-    for (i = 0; done && i < node->n_parameters; i++) {
+    for (size_t i = 0; done && i < node->n_parameters; i++) {
         inner = place_enter(compiler, "parameter", node->parameters[i].definition.id, node->parameters[i].definition.source);
         done = look_at_parameter(looking, &node->parameters[i]);
         place_leave(compiler, inner);
     }
-    for (i = 0; done && i < node->n_output_ports; i++) {
+    for (size_t i = 0; done && i < node->n_output_ports; i++) {
         inner = place_enter(compiler, "output port", node->output_ports[i].id, node->output_ports[i].source);
         done = look_at(looking, node->output_ports[i].value, declared(node->output_ports[i].source), VALUE);
         place_leave(compiler, inner);
@@ -373,15 +369,14 @@ static void look_at_edge(struct compiler *compiler, const struct mdf_graph *grap
 bool look_over_units(const struct graph_builder *builder)
 {
     struct looking looking = {.compiler = builder->compiler, .graph = builder->graph};
-    size_t i;
 
-    for (i = 0; i < builder->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->n_nodes; i++) {
         if (!look_at_node(&looking, &builder->graph->nodes[i])) {
             compile_out_of_memory(builder->compiler);
             return false;
         }
     }
-    for (i = 0; i < builder->graph->n_edges; i++) {
+    for (size_t i = 0; i < builder->graph->n_edges; i++) {
         look_at_edge(builder->compiler, builder->graph, &builder->graph->edges[i]);
     }
     return true;

@@ -6,14 +6,12 @@
 
 static bool is_name_of(const struct mdf_graph_node *node, const char *text)
 {
-    size_t i;
-
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         if (strcmp(node->parameters[i].definition.id, text) == 0) {
             return true;
         }
     }
-    for (i = 0; i < node->n_functions; i++) {
+    for (size_t i = 0; i < node->n_functions; i++) {
         if (strcmp(node->functions[i].id, text) == 0) {
             return true;
         }
@@ -24,12 +22,10 @@ static bool is_name_of(const struct mdf_graph_node *node, const char *text)
 static void look_at(struct compiler *compiler, const struct mdf_graph_node *node, const struct mdf_node *value,
                     const struct mdf_declaration *declaration)
 {
-    size_t i;
-
     if (value == NULL || value->kind != MDF_NODE_LIST || declaration->type.dtype == MDF_DTYPE_STRING) {
         return;
     }
-    for (i = 0; i < value->as.list.n; i++) {
+    for (size_t i = 0; i < value->as.list.n; i++) {
         const struct mdf_node *item = &value->as.list.items[i];
         struct place place;
 
@@ -47,9 +43,8 @@ static void look_at(struct compiler *compiler, const struct mdf_graph_node *node
 void warn_of_names_in_lists(struct compiler *compiler, const struct mdf_graph_node *node)
 {
     struct place place;
-    size_t i;
 
-    for (i = 0; i < node->n_parameters; i++) {
+    for (size_t i = 0; i < node->n_parameters; i++) {
         const struct mdf_parameter *parameter = &node->parameters[i];
 
         place = place_enter(compiler, "parameter", parameter->definition.id, parameter->definition.source);
@@ -57,7 +52,7 @@ void warn_of_names_in_lists(struct compiler *compiler, const struct mdf_graph_no
                 &parameter->declaration);
         place_leave(compiler, place);
     }
-    for (i = 0; i < node->n_output_ports; i++) {
+    for (size_t i = 0; i < node->n_output_ports; i++) {
         place = place_enter(compiler, "output port", node->output_ports[i].id, node->output_ports[i].source);
         look_at(compiler, node, node->output_ports[i].value, &node->output_ports[i].declaration);
         place_leave(compiler, place);

@@ -11,15 +11,13 @@
 /* The names that values of other arguments hold. */
 static bool find_read(struct compiler *compiler, const struct mdf_node *args, struct name_table *read)
 {
-    size_t i, j;
-
-    for (i = 0; i < args->as.object.n; i++) {
+    for (size_t i = 0; i < args->as.object.n; i++) {
         struct list names = {0};
 
         if (!collect_names(compiler, &args->as.object.entries[i].value, &names)) {
             return false;
         }
-        for (j = 0; j < names.n; j++) {
+        for (size_t j = 0; j < names.n; j++) {
             const char *name = ((const char *const *)names.items)[j];
 
             if (strcmp(name, args->as.object.entries[i].key) != 0 && name_table_add(read, &compiler->scratch, name) == NULL) {
@@ -36,13 +34,12 @@ static bool is_all(struct compiler *compiler, const struct mdf_node *node, doubl
 {
     struct mdf_value value = {0};
     bool same;
-    size_t i;
 
     if (!mdf_node_to_value(compiler->memory, &value, node, false, compiler->error)) {
         return false;
     }
     same = value.kind == MDF_KIND_TENSOR && mdf_dtype_kind((mdf_dtype)value.dtype) != 's';
-    for (i = 0; same && i < value.length; i++) {
+    for (size_t i = 0; same && i < value.length; i++) {
         same =
             mdf_element_to_double((mdf_dtype)value.dtype, (const char *)value.data + i * mdf_dtype_size(value.dtype)) == number;
     }
@@ -63,10 +60,10 @@ static void advise(const struct list *known, const char *key, char *text, size_t
 {
     const char *const *names = known->items, *guess;
     struct mdf_nearest nearest;
-    size_t used, i;
+    size_t used;
 
     mdf_nearest_begin(&nearest, key);
-    for (i = 0; i < known->n; i++) {
+    for (size_t i = 0; i < known->n; i++) {
         mdf_nearest_offer(&nearest, names[i]);
     }
     guess = mdf_nearest_result(&nearest);
@@ -75,7 +72,7 @@ static void advise(const struct list *known, const char *key, char *text, size_t
         return;
     }
     snprintf(text, size, " (it has %s", known->n > 0 ? "" : "none");
-    for (i = 0; i < known->n; i++) {
+    for (size_t i = 0; i < known->n; i++) {
         used = strlen(text);
         snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", names[i]);
     }
@@ -122,9 +119,8 @@ void warn_unknown_arguments(struct compiler *compiler, const struct mdf_definiti
     const struct mdf_node *args = definition->args;
     struct name_table read = {0};
     bool has_read = false; /* most functions have no unknown arguments, and do not need it */
-    size_t i;
 
-    for (i = 0; args != NULL && i < args->as.object.n; i++) {
+    for (size_t i = 0; args != NULL && i < args->as.object.n; i++) {
         const struct mdf_node_entry *entry = &args->as.object.entries[i];
 
         if (names_contain(known, entry->key)) {

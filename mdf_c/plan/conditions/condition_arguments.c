@@ -48,9 +48,7 @@ static bool add_given(struct condition_builder *builder, struct list *given, con
 
 static bool add_entries(struct condition_builder *builder, struct list *given, const struct mdf_node *object)
 {
-    size_t i;
-
-    for (i = 0; i < object->as.object.n; i++) {
+    for (size_t i = 0; i < object->as.object.n; i++) {
         if (!add_given(builder, given, object->as.object.entries[i].key, &object->as.object.entries[i].value)) {
             return false;
         }
@@ -63,12 +61,11 @@ static bool add_positional(struct condition_builder *builder, const struct condi
                            const struct mdf_node *list)
 {
     const struct formal *formals = row->formals;
-    size_t i;
 
     if (formals == NULL || strcmp(formals[0].name, "dependencies") == 0 || strcmp(formals[0].name, "nodes") == 0) {
         return add_given(builder, given, formals != NULL ? formals[0].name : "args", list);
     }
-    for (i = 0; i < mdf_node_length(list); i++) {
+    for (size_t i = 0; i < mdf_node_length(list); i++) {
         struct mdf_node *item = mdf_arena_allocate(&builder->compiler->scratch, sizeof *item);
 
         if (item == NULL) {
@@ -96,7 +93,6 @@ bool condition_collect(struct condition_builder *builder, const struct condition
                        struct list *given)
 {
     const struct mdf_node *kwargs = mdf_node_get(source, "kwargs"), *args = mdf_node_get(source, "args");
-    size_t i;
 
     if (kwargs != NULL && kwargs->kind != MDF_NODE_NULL) {
         if (kwargs->kind != MDF_NODE_OBJECT) {
@@ -114,7 +110,7 @@ bool condition_collect(struct condition_builder *builder, const struct condition
             return false;
         }
     }
-    for (i = 0; i < source->as.object.n; i++) {
+    for (size_t i = 0; i < source->as.object.n; i++) {
         const struct mdf_node_entry *entry = &source->as.object.entries[i];
 
         if (!is_field(entry->key) && !add_given(builder, given, entry->key, &entry->value)) {
@@ -128,13 +124,12 @@ bool condition_collect(struct condition_builder *builder, const struct condition
 static size_t find_formal(const struct formal *formals, const char *name)
 {
     static const char *const pairs[][2] = {{"dependency", "dependencies"}, {"node", "nodes"}};
-    size_t i, j;
 
-    for (i = 0; formals[i].name != NULL; i++) {
+    for (size_t i = 0; formals[i].name != NULL; i++) {
         if (strcmp(formals[i].name, name) == 0) {
             return i;
         }
-        for (j = 0; j < 2; j++) {
+        for (size_t j = 0; j < 2; j++) {
             if ((strcmp(formals[i].name, pairs[j][0]) == 0 && strcmp(name, pairs[j][1]) == 0) ||
                 (strcmp(formals[i].name, pairs[j][1]) == 0 && strcmp(name, pairs[j][0]) == 0)) {
                 return i;
@@ -150,13 +145,13 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
     const struct formal *formals = call->row->formals;
     struct mdf_nearest nearest;
     char message[300];
-    size_t i, n;
+    size_t n;
 
     if (given->name[0] == '\0') {
         return condition_fault(builder, call, given->value, "more arguments than the condition has");
     }
     mdf_nearest_begin(&nearest, given->name);
-    for (i = 0; formals[i].name != NULL; i++) {
+    for (size_t i = 0; formals[i].name != NULL; i++) {
         mdf_nearest_offer(&nearest, formals[i].name);
     }
     if (mdf_nearest_result(&nearest) == NULL && given->value->kind == MDF_NODE_OBJECT) { /* "kwarg": {...} */
@@ -164,7 +159,7 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
         mdf_nearest_offer(&nearest, "args");
     }
     n = (size_t)snprintf(message, sizeof message, "%s: the condition has no argument '%.80s'", call->row->name, given->name);
-    for (i = 0; mdf_nearest_result(&nearest) == NULL && formals[i].name != NULL && n < sizeof message; i++) {
+    for (size_t i = 0; mdf_nearest_result(&nearest) == NULL && formals[i].name != NULL && n < sizeof message; i++) {
         n += (size_t)snprintf(message + n, sizeof message - n, "%s%s", i == 0 ? "; its arguments are: " : ", ", formals[i].name);
     }
     return condition_unknown(builder, given->value, message, mdf_nearest_result(&nearest));
@@ -174,9 +169,9 @@ static bool unknown_argument(struct condition_builder *builder, const struct con
 bool condition_match(struct condition_builder *builder, struct condition_call *call, const struct list *given)
 {
     const struct formal *formals = call->row->formals;
-    size_t i, formal;
+    size_t formal;
 
-    for (i = 0; i < given->n; i++) {
+    for (size_t i = 0; i < given->n; i++) {
         const struct given_argument *argument = (const struct given_argument *)given->items + i;
 
         formal = find_formal(formals, argument->name);
@@ -189,7 +184,7 @@ bool condition_match(struct condition_builder *builder, struct condition_call *c
             return condition_fault(builder, call, argument->value, "the argument '%s' is given twice", argument->name);
         }
     }
-    for (i = 0; formals[i].name != NULL; i++) {
+    for (size_t i = 0; formals[i].name != NULL; i++) {
         if (formals[i].required && call->arguments[i] == NULL) {
             return condition_fault(builder, call, NULL, "the argument '%s' is missing", formals[i].name);
         }
@@ -199,9 +194,7 @@ bool condition_match(struct condition_builder *builder, struct condition_call *c
 
 const struct mdf_node *condition_argument(const struct condition_call *call, const char *formal)
 {
-    size_t i;
-
-    for (i = 0; call->row->formals[i].name != NULL; i++) {
+    for (size_t i = 0; call->row->formals[i].name != NULL; i++) {
         if (strcmp(call->row->formals[i].name, formal) == 0) {
             return call->arguments[i];
         }
@@ -350,12 +343,11 @@ bool parse_time_scale(const struct compiler *compiler, const char *text, bool an
 {
     const char *point = strchr(text, '.'), *name = point != NULL ? point + 1 : text;
     bool is_qualified = point == text || strncmp(text, "TimeScale.", 10) == 0;
-    int i;
 
     if (!is_qualified && (point != NULL || !any_spelling)) {
         return false;
     }
-    for (i = 0; i < N_SCALES; i++) {
+    for (int i = 0; i < N_SCALES; i++) {
         const char *alias = is_of_psyneulink(compiler) ? scale_names[i].psyneulink : NULL;
 
         if (is_qualified
@@ -374,15 +366,14 @@ bool condition_unknown_scale(struct condition_builder *builder, const struct mdf
     const char *point = strchr(text, '.'), *best, *guess = "ENVIRONMENT_STATE_UPDATE";
     struct mdf_nearest nearest;
     char message[200];
-    int i;
 
     mdf_nearest_begin(&nearest, point != NULL ? point + 1 : text);
-    for (i = 0; i < N_SCALES; i++) {
+    for (int i = 0; i < N_SCALES; i++) {
         mdf_nearest_offer(&nearest, scale_names[i].name);
         mdf_nearest_offer(&nearest, scale_names[i].psyneulink != NULL ? scale_names[i].psyneulink : scale_names[i].name);
     }
     best = mdf_nearest_result(&nearest);
-    for (i = 0; i < N_SCALES; i++) {
+    for (int i = 0; i < N_SCALES; i++) {
         guess = best != NULL && (best == scale_names[i].name || best == scale_names[i].psyneulink) ? scale_names[i].name : guess;
     }
     snprintf(message, sizeof message, "there is no time scale '%.80s'", text);

@@ -339,15 +339,14 @@ const struct condition_row *condition_row_at(size_t i)
 const struct condition_row *condition_find_row(const char *name, const char **guess)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) == 0 || (rows[i].alias != NULL && strcmp(rows[i].alias, name) == 0)) {
             return &rows[i];
         }
     }
     mdf_nearest_begin(&nearest, name);
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         mdf_nearest_offer(&nearest, rows[i].name);
         if (rows[i].alias != NULL) {
             mdf_nearest_offer(&nearest, rows[i].alias);
@@ -359,9 +358,7 @@ const struct condition_row *condition_find_row(const char *name, const char **gu
 
 static const struct condition_row *find_row(const char *type)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, type) == 0 || (rows[i].alias != NULL && strcmp(rows[i].alias, type) == 0)) {
             return &rows[i];
         }

@@ -59,10 +59,9 @@ static union mdf_term may_runs(void *context, enum mdf_count_scope scope, const 
 {
     const struct reach *reach = context;
     bool any = false;
-    size_t i;
 
     (void)scope;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         any = any || reach->may_run[nodes[i]];
     }
     return may_count(any, false);
@@ -158,13 +157,11 @@ static bool may_hold(struct reach *reach, uint32_t index)
 static void find_runnable(struct reach *reach, const struct mdf_program *program)
 {
     bool changed = true;
-    size_t i, j;
-    int round;
 
-    for (round = 0; changed && round < MOST_ROUNDS; round++) {
+    for (int round = 0; changed && round < MOST_ROUNDS; round++) {
         changed = false;
-        for (i = 0; i < program->n_layers; i++) {
-            for (j = 0; j < program->layers[i].n_nodes; j++) {
+        for (size_t i = 0; i < program->n_layers; i++) {
+            for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
                 size_t node = program->layers[i].nodes[j];
 
                 if (!reach->may_run[node] && may_hold(reach, reach->schedule->nodes[node].condition)) {
@@ -185,9 +182,9 @@ static bool endless(struct condition_builder *builder, const struct reach *reach
     const struct mdf_origin *origin =
         &builder->compiler->origins[reach->schedule->conditions[reach->schedule->end_of_update].origin];
     char names[300] = "";
-    size_t i, used;
+    size_t used;
 
-    for (i = 0; i < reach->n_nodes; i++) {
+    for (size_t i = 0; i < reach->n_nodes; i++) {
         used = strlen(names);
         if (!reach->may_run[i] && used + strlen(graph->nodes[i].id) + 8 < sizeof names) {
             strcat(strcat(strcat(names, used > 0 ? ", '" : "'"), graph->nodes[i].id), "'");
@@ -229,9 +226,8 @@ static void look_at(void *context, enum mdf_condition_read what, uint8_t scope, 
 static size_t find_awaited(const struct reach *reach, uint32_t first)
 {
     struct awaiting awaiting = {reach, false, SIZE_MAX};
-    uint32_t i;
 
-    for (i = first; i < reach->schedule->conditions[first].end; i++) {
+    for (uint32_t i = first; i < reach->schedule->conditions[first].end; i++) {
         awaiting.waits_for_value = reach->schedule->conditions[i].kind != MDF_CONDITION_THRESHOLD;
         if (reach->schedule->conditions[i].end == i + 1) { /* no parts of its own */
             mdf_conditions_read(reach->schedule, i, look_at, &awaiting);
@@ -244,9 +240,8 @@ static void tell_idle_nodes(struct condition_builder *builder, const struct reac
 {
     const struct mdf_graph_node *nodes = builder->graph->graph->nodes;
     struct compiler *compiler = builder->compiler;
-    size_t i;
 
-    for (i = 0; i < reach->n_nodes; i++) {
+    for (size_t i = 0; i < reach->n_nodes; i++) {
         uint32_t condition = reach->schedule->nodes[i].condition;
         const struct mdf_origin *origin = &compiler->origins[reach->schedule->conditions[condition].origin];
         size_t awaited = reach->may_run[i] ? SIZE_MAX : find_awaited(reach, condition);
@@ -301,14 +296,13 @@ static void find_steady_state(struct mdf_schedule *schedule, size_t n_layers)
 {
     struct mdf_steady_state *steady = &schedule->steady;
     int64_t pass_ticks = 1;
-    size_t i;
 
     *steady = (struct mdf_steady_state){.known = true, .time = INT64_MIN, .period = 1};
-    for (i = 0; i < MDF_CLOCK_COUNT; i++) {
+    for (size_t i = 0; i < MDF_CLOCK_COUNT; i++) {
         steady->clocks[i] = -1;
     }
     steady->known = !__builtin_mul_overflow(schedule->interval, (int64_t)n_layers, &pass_ticks);
-    for (i = 0; i < schedule->n_conditions; i++) {
+    for (size_t i = 0; i < schedule->n_conditions; i++) {
         const struct mdf_condition *condition = &schedule->conditions[i];
 
         if (condition->kind == MDF_CONDITION_CLOCK && condition->scope < MDF_CLOCK_UPDATES) {

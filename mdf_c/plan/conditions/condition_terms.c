@@ -58,9 +58,8 @@ static union mdf_term express_parts(const struct expression *in, uint32_t index,
 {
     const struct mdf_condition *conditions = in->schedule->conditions;
     union mdf_term truth = in->terms->truth(in->context, all);
-    uint32_t i;
 
-    for (i = index + 1; i < conditions[index].end; i = conditions[i].end) {
+    for (uint32_t i = index + 1; i < conditions[index].end; i = conditions[i].end) {
         truth = join(in, all, truth, express(in, i, reached_behind(in, reached, truth, all)));
     }
     return enclose(in, truth);
@@ -84,9 +83,8 @@ static union mdf_term has_run(const struct expression *in, enum mdf_count_scope 
 static union mdf_term express_have_run(const struct expression *in, const struct mdf_condition *condition)
 {
     union mdf_term truth = in->terms->truth(in->context, true);
-    uint32_t i;
 
-    for (i = 0; i < condition->n_items; i++) {
+    for (uint32_t i = 0; i < condition->n_items; i++) {
         uint32_t node = in->schedule->node_lists[condition->index + i];
 
         truth = in->terms->both(in->context, truth, has_run(in, (enum mdf_count_scope)condition->scope, node));
@@ -97,9 +95,8 @@ static union mdf_term express_have_run(const struct expression *in, const struct
 static union mdf_term express_finished(const struct expression *in, const struct mdf_condition *condition, bool all)
 {
     union mdf_term truth = in->terms->truth(in->context, all);
-    uint32_t i;
 
-    for (i = 0; i < condition->n_items; i++) {
+    for (uint32_t i = 0; i < condition->n_items; i++) {
         const struct mdf_watch *watch = &in->schedule->watches[condition->index + i];
 
         truth = join(in, all, truth,
@@ -206,9 +203,7 @@ static union mdf_term read_negate(void *context, union mdf_term a)
 
 static union mdf_term read_runs(void *context, enum mdf_count_scope scope, const uint32_t *nodes, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         tell(context, MDF_READ_RUNS, (uint8_t)scope, nodes[i]);
     }
     return nothing;

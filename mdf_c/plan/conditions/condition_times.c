@@ -35,9 +35,7 @@ static const struct {
 /* Whether text[0 .. length) is the name of unit number `unit`, or its plural. */
 static bool is_unit(const char *text, size_t length, size_t unit)
 {
-    size_t i;
-
-    for (i = 0; i < 4 && units[unit].names[i] != NULL; i++) {
+    for (size_t i = 0; i < 4 && units[unit].names[i] != NULL; i++) {
         size_t n = strlen(units[unit].names[i]);
 
         if (length >= n && memcmp(text, units[unit].names[i], n) == 0 &&
@@ -53,18 +51,16 @@ static bool find_prefixed(const char *text, size_t length, struct mdf_rational *
 {
     struct mdf_rational power = {1000, 1};
     const struct mdf_rational ten = {10, 1}, tenth = {1, 10};
-    size_t i, turn;
-    int left;
 
-    for (i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        for (turn = 0; turn < 2; turn++) {
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        for (size_t turn = 0; turn < 2; turn++) {
             const char *prefix = turn == 0 ? prefixes[i].word : prefixes[i].letter;
             size_t n = strlen(prefix);
 
             if (length <= n || memcmp(text, prefix, n) != 0 || !is_unit(text + n, length - n, 0)) {
                 continue;
             }
-            for (left = prefixes[i].power; left != 0; left += left < 0 ? 1 : -1) {
+            for (int left = prefixes[i].power; left != 0; left += left < 0 ? 1 : -1) {
                 mdf_rational_multiply(power, left < 0 ? tenth : ten, &power); /* fits: at most 10^15 either way */
             }
             *factor = power;
@@ -76,9 +72,7 @@ static bool find_prefixed(const char *text, size_t length, struct mdf_rational *
 
 static bool find_unit(const char *text, size_t length, struct mdf_rational *factor)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (is_unit(text, length, i)) {
             return mdf_rational_make(units[i].numerator, units[i].denominator, factor);
         }
@@ -322,7 +316,6 @@ static bool choose_tick(struct condition_builder *builder, struct time_base *bas
 {
     const struct mdf_rational one = {1, 1};
     struct mdf_rational share;
-    size_t i;
 
     base->interval = one;
     if (base->has_step && (!mdf_rational_make(1, n_layers > 0 ? (int64_t)n_layers : 1, &share) ||
@@ -330,7 +323,7 @@ static bool choose_tick(struct condition_builder *builder, struct time_base *bas
         return too_far_apart(builder);
     }
     base->tick = base->interval.numerator > 0 ? base->interval : one;
-    for (i = 0; i < builder->timings.n; i++) {
+    for (size_t i = 0; i < builder->timings.n; i++) {
         const struct timing *timing = (const struct timing *)builder->timings.items + i;
 
         if (!divide_tick(base, timing->has_repeat, timing->repeat) || !divide_tick(base, timing->has_start, timing->start) ||
@@ -347,10 +340,9 @@ static bool choose_tick(struct condition_builder *builder, struct time_base *bas
 static int64_t *number_layers(struct condition_builder *builder, const struct mdf_program *program)
 {
     int64_t *numbers = mdf_arena_array(&builder->compiler->scratch, program->n_nodes, sizeof *numbers);
-    size_t i, j;
 
-    for (i = 0; numbers != NULL && i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
+    for (size_t i = 0; numbers != NULL && i < program->n_layers; i++) {
+        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             numbers[program->layers[i].nodes[j]] = (int64_t)i;
         }
     }
@@ -394,14 +386,12 @@ static double in_ms(struct mdf_rational time)
 
 static bool scan_roots(struct condition_builder *builder, struct time_base *base)
 {
-    size_t i;
-
-    for (i = 0; i < builder->graph->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->graph->n_nodes; i++) {
         if (!scan_root(builder, builder->nodes[i].condition, base)) {
             return false;
         }
     }
-    for (i = 0; i < builder->terminations.n; i++) {
+    for (size_t i = 0; i < builder->terminations.n; i++) {
         if (!scan_root(builder, ((const uint32_t *)builder->terminations.items)[i], base)) {
             return false;
         }
@@ -413,7 +403,6 @@ bool condition_finish_times(struct condition_builder *builder, struct mdf_schedu
 {
     int64_t *layers = number_layers(builder, program);
     struct time_base base = {.is_exact = builder->graph->is_exact};
-    size_t i;
 
     schedule->times = mdf_arena_array(builder->compiler->arena, builder->timings.n, sizeof *schedule->times);
     if (schedule->times == NULL || layers == NULL) {
@@ -423,7 +412,7 @@ bool condition_finish_times(struct condition_builder *builder, struct mdf_schedu
     if (!scan_roots(builder, &base) || !choose_tick(builder, &base, program->n_layers)) {
         return false;
     }
-    for (i = 0; i < builder->timings.n; i++) {
+    for (size_t i = 0; i < builder->timings.n; i++) {
         if (!make_window((const struct timing *)builder->timings.items + i, &base, program->n_layers, layers,
                          &schedule->times[i])) {
             return too_far_apart(builder);

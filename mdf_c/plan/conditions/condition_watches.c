@@ -58,19 +58,18 @@ static bool unknown_value(struct condition_builder *builder, const struct condit
 {
     const struct mdf_graph_node *source = &builder->graph->graph->nodes[node];
     struct mdf_nearest nearest;
-    size_t i;
 
     mdf_nearest_begin(&nearest, name);
-    for (i = 0; i < source->n_input_ports; i++) {
+    for (size_t i = 0; i < source->n_input_ports; i++) {
         mdf_nearest_offer(&nearest, source->input_ports[i].id);
     }
-    for (i = 0; i < source->n_parameters; i++) {
+    for (size_t i = 0; i < source->n_parameters; i++) {
         mdf_nearest_offer(&nearest, source->parameters[i].definition.id);
     }
-    for (i = 0; i < source->n_functions; i++) {
+    for (size_t i = 0; i < source->n_functions; i++) {
         mdf_nearest_offer(&nearest, source->functions[i].id);
     }
-    for (i = 0; i < source->n_output_ports; i++) {
+    for (size_t i = 0; i < source->n_output_ports; i++) {
         mdf_nearest_offer(&nearest, source->output_ports[i].id);
     }
     condition_fault(builder, call, condition_argument(call, "parameter"),
@@ -236,12 +235,10 @@ static bool add_finished(struct condition_builder *builder, size_t node)
 /* The watches of all nodes, made once. */
 static bool watch_all(struct condition_builder *builder, uint32_t *first)
 {
-    size_t i;
-
     if (!builder->watches_all) {
         builder->watches_all = true;
         builder->first_of_all = (uint32_t)builder->watches.n;
-        for (i = 0; i < builder->graph->graph->n_nodes; i++) {
+        for (size_t i = 0; i < builder->graph->graph->n_nodes; i++) {
             if (!add_finished(builder, i)) {
                 return false;
             }
@@ -255,7 +252,7 @@ bool build_finished(struct condition_builder *builder, const struct condition_ca
 {
     struct mdf_condition *condition = condition_add(builder, (enum mdf_condition_kind)call->row->detail);
     bool is_single = strcmp(call->row->formals[0].name, "dependency") == 0;
-    uint32_t first, n, i;
+    uint32_t first, n;
 
     if (condition == NULL || !condition_nodes(builder, call, call->row->formals[0].name, &first, &n)) {
         return false;
@@ -268,7 +265,7 @@ bool build_finished(struct condition_builder *builder, const struct condition_ca
         return watch_all(builder, &condition->index);
     }
     condition->index = (uint32_t)builder->watches.n;
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (!add_finished(builder, ((const uint32_t *)builder->node_lists.items)[first + i])) {
             return false;
         }

@@ -36,10 +36,8 @@ bool node_is_condition(const struct mdf_node *node)
 /* The parts of All and Any: the list in "args" first, then those under any other names. */
 static bool read_parts(struct condition_builder *builder, const struct condition_call *call, const struct list *given)
 {
-    size_t turn, i, j;
-
-    for (turn = 0; turn < 2; turn++) {
-        for (i = 0; i < given->n; i++) {
+    for (size_t turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < given->n; i++) {
             const struct given_argument *argument = (const struct given_argument *)given->items + i;
             const struct mdf_node *value = argument->value;
 
@@ -56,7 +54,7 @@ static bool read_parts(struct condition_builder *builder, const struct condition
                 return condition_fault(builder, call, value, "'%s' must be a list of conditions, not %s", argument->name,
                                        value->kind == MDF_NODE_NUMBERS ? "a list of numbers" : mdf_node_describe(value));
             }
-            for (j = 0; j < mdf_node_length(value); j++) {
+            for (size_t j = 0; j < mdf_node_length(value); j++) {
                 if (!condition_read(builder, &value->as.list.items[j])) {
                     return false;
                 }
@@ -150,7 +148,6 @@ static bool read_owner(struct condition_builder *builder, const struct mdf_node_
     struct place place = place_enter(builder->compiler, "condition of node", entry->key, &entry->value);
     const char *guess = NULL;
     char message[200];
-    size_t i;
 
     builder->owner = condition_find_node(builder->graph->graph, entry->key, &guess);
     if (builder->owner == SIZE_MAX) {
@@ -159,7 +156,7 @@ static bool read_owner(struct condition_builder *builder, const struct mdf_node_
     }
     builder->nodes[builder->owner].first_usable = (uint32_t)builder->usables.n;
     if (entry->value.kind == MDF_NODE_LIST) {
-        for (i = 0; i < entry->value.as.list.n; i++) {
+        for (size_t i = 0; i < entry->value.as.list.n; i++) {
             if (!read_own_condition(builder, &entry->value.as.list.items[i])) {
                 return false;
             }
@@ -234,14 +231,14 @@ static bool add_default_terminations(struct condition_builder *builder)
 /* The senders of a node, each once; their number. */
 static size_t list_senders(const struct node_plan *plan, size_t *senders)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (plan->senders.n == 0) {
         return 0;
     }
     memcpy(senders, plan->senders.items, plan->senders.n * sizeof *senders);
     qsort(senders, plan->senders.n, sizeof *senders, compare_numbers);
-    for (i = 0; i < plan->senders.n; i++) {
+    for (size_t i = 0; i < plan->senders.n; i++) {
         if (n == 0 || senders[n - 1] != senders[i]) {
             senders[n++] = senders[i];
         }
@@ -256,7 +253,7 @@ static bool add_default_condition(struct condition_builder *builder, size_t node
     size_t *senders = mdf_arena_array(&builder->compiler->scratch, plan->senders.n, sizeof *senders);
     struct mdf_condition *condition = condition_add(builder, MDF_CONDITION_ALL);
     uint32_t first = (uint32_t)builder->conditions.n - 1;
-    size_t n, i;
+    size_t n;
 
     if (senders == NULL) {
         compile_out_of_memory(builder->compiler);
@@ -267,7 +264,7 @@ static bool add_default_condition(struct condition_builder *builder, size_t node
     }
     n = list_senders(plan, senders);
     builder->nodes[node] = (struct mdf_schedule_node){first, (uint32_t)builder->usables.n, (uint32_t)n};
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct mdf_usable usable = {(uint32_t)senders[i], false};
 
         condition = condition_add(builder, MDF_CONDITION_USABLE_CALLS);
@@ -284,9 +281,7 @@ static bool add_default_condition(struct condition_builder *builder, size_t node
 
 static bool add_default_conditions(struct condition_builder *builder)
 {
-    size_t i;
-
-    for (i = 0; i < builder->graph->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->graph->n_nodes; i++) {
         struct place place =
             place_enter(builder->compiler, "node", builder->graph->graph->nodes[i].id, builder->graph->graph->nodes[i].source);
 
@@ -305,7 +300,6 @@ static bool read_collection(struct condition_builder *builder, const char *name,
 {
     const struct mdf_node *collection = mdf_node_get(builder->graph->graph->conditions, name);
     struct place place = place_here(builder->compiler);
-    size_t i;
 
     if (collection == NULL || collection->kind == MDF_NODE_NULL) {
         return true;
@@ -315,7 +309,7 @@ static bool read_collection(struct condition_builder *builder, const char *name,
         compile_error(builder->compiler, MDF_MODEL, "'%s' must be an object, not %s", name, mdf_node_describe(collection));
         return false;
     }
-    for (i = 0; collection->kind == MDF_NODE_OBJECT && i < collection->as.object.n; i++) {
+    for (size_t i = 0; collection->kind == MDF_NODE_OBJECT && i < collection->as.object.n; i++) {
         if (!read(builder, &collection->as.object.entries[i]) && !compile_recover(builder->compiler, place)) {
             return false;
         }
@@ -341,9 +335,8 @@ static void warn_unknown_fields(struct condition_builder *builder)
 {
     const struct mdf_node *conditions = builder->graph->graph->conditions;
     struct mdf_nearest nearest;
-    size_t i;
 
-    for (i = 0; conditions != NULL && i < conditions->as.object.n; i++) {
+    for (size_t i = 0; conditions != NULL && i < conditions->as.object.n; i++) {
         const struct mdf_node_entry *entry = &conditions->as.object.entries[i];
 
         if (!is_known_field(entry->key, &nearest)) {
@@ -400,9 +393,8 @@ static bool has_entries(const struct mdf_node *conditions, const char *name)
 bool graph_has_conditions(const struct mdf_graph *graph)
 {
     struct mdf_nearest nearest;
-    size_t i;
 
-    for (i = 0; graph->conditions != NULL && i < mdf_node_length(graph->conditions); i++) {
+    for (size_t i = 0; graph->conditions != NULL && i < mdf_node_length(graph->conditions); i++) {
         if (graph->conditions->kind == MDF_NODE_OBJECT && !is_known_field(graph->conditions->as.object.entries[i].key, &nearest)) {
             return true; /* which is told */
         }
@@ -430,9 +422,8 @@ static bool says_nothing(const struct condition_builder *builder, const struct m
 {
     const struct mdf_condition *update = &schedule->conditions[schedule->end_of_update],
                                *sequence = &schedule->conditions[schedule->end_of_sequence];
-    size_t i;
 
-    for (i = 0; i < builder->graph->graph->n_nodes; i++) {
+    for (size_t i = 0; i < builder->graph->graph->n_nodes; i++) {
         if (builder->has_condition[i]) {
             return false;
         }

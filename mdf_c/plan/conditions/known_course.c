@@ -125,7 +125,7 @@ bool mdf_course_holds(struct mdf_course *course, uint32_t condition)
 bool mdf_course_begin(struct mdf_course *course, const struct mdf_program *program, struct mdf_arena *arena)
 {
     const struct mdf_schedule *schedule = program->schedule;
-    size_t n = program->n_nodes, i;
+    size_t n = program->n_nodes;
 
     *course = (struct mdf_course){
         .program = program,
@@ -133,7 +133,7 @@ bool mdf_course_begin(struct mdf_course *course, const struct mdf_program *progr
         .spent = mdf_arena_array(arena, (schedule != NULL ? schedule->n_spent : 0) + 1, sizeof *course->spent),
         .last_sets = mdf_arena_array(arena, n + 1, sizeof *course->last_sets),
         .in_set = mdf_arena_array(arena, n + 1, sizeof *course->in_set)};
-    for (i = 0; i < MDF_SCOPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
         course->counts[i] = mdf_arena_array(arena, n + 1, sizeof *course->counts[i]);
         if (course->counts[i] == NULL) {
             return false;

@@ -32,9 +32,8 @@ static void note_unknown(void *context, enum mdf_condition_read what, uint8_t sc
 static bool looks_beyond_the_evaluation(const struct mdf_schedule *schedule)
 {
     bool is_unknown = schedule->is_absolute;
-    uint32_t i;
 
-    for (i = 0; i < schedule->n_conditions && !is_unknown; i = schedule->conditions[i].end) {
+    for (uint32_t i = 0; i < schedule->n_conditions && !is_unknown; i = schedule->conditions[i].end) {
         mdf_conditions_read(schedule, i, note_unknown, &is_unknown);
     }
     return is_unknown;
@@ -45,12 +44,12 @@ static bool looks_beyond_the_evaluation(const struct mdf_schedule *schedule)
 /* The nodes of a layer that run in a set, in the order of the layer; how many. */
 static size_t take_set(struct mdf_course *course, const struct mdf_program_layer *layer, uint32_t *nodes)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (mdf_course_make_set(course, layer) == 0) {
         return 0;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         if (course->in_set[layer->nodes[i]]) {
             nodes[n++] = (uint32_t)layer->nodes[i];
             course->in_set[layer->nodes[i]] = false;
@@ -63,10 +62,10 @@ static size_t take_set(struct mdf_course *course, const struct mdf_program_layer
 static bool make_pass(struct mdf_course *course, size_t most_sets, struct mdf_known_order *order)
 {
     const struct mdf_program *program = course->program;
-    size_t before = order->n_sets, i;
+    size_t before = order->n_sets;
 
     mdf_course_begin_pass(course);
-    for (i = 0; i < program->n_layers && !mdf_course_is_over(course); i++) {
+    for (size_t i = 0; i < program->n_layers && !mdf_course_is_over(course); i++) {
         size_t first = order->n_sets > 0 ? order->ends[order->n_sets - 1] : 0, n;
 
         if (order->n_sets == most_sets) {

@@ -13,10 +13,9 @@ static bool read_mode(struct compiler *compiler, const struct mdf_node *node, md
 {
     static const char prefix[] = "SchedulingMode.";
     const char *text = node->kind == MDF_NODE_STRING ? node->as.string.bytes : NULL;
-    size_t i;
 
     text = text != NULL && strncmp(text, prefix, sizeof prefix - 1) == 0 ? text + sizeof prefix - 1 : text;
-    for (i = MDF_SCHEDULING_MODE_STANDARD; text != NULL && i < sizeof names / sizeof *names; i++) {
+    for (size_t i = MDF_SCHEDULING_MODE_STANDARD; text != NULL && i < sizeof names / sizeof *names; i++) {
         if (strcasecmp(text, names[i]) == 0) {
             *mode = (mdf_scheduling_mode)i;
             return true;
@@ -46,7 +45,6 @@ bool condition_join_layers(struct condition_builder *builder)
 {
     struct mdf_program *program = builder->compiler->program;
     struct mdf_program_layer all = {mdf_arena_array(builder->compiler->arena, program->n_nodes, sizeof *all.nodes), 0, false};
-    size_t i, j;
 
     if (!builder->graph->is_exact || program->n_layers < 2) {
         return true;
@@ -60,8 +58,8 @@ bool condition_join_layers(struct condition_builder *builder)
                         "with exact time graph structure conditions do not say which node runs after which: all are looked at "
                         "at the same time");
     }
-    for (i = 0; i < program->n_layers; i++) {
-        for (j = 0; j < program->layers[i].n_nodes; j++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
+        for (size_t j = 0; j < program->layers[i].n_nodes; j++) {
             all.nodes[all.n_nodes++] = program->layers[i].nodes[j];
         }
     }

@@ -44,9 +44,9 @@ static bool parse_operation(struct condition_builder *builder, const struct cond
 {
     struct mdf_nearest nearest;
     char name[32];
-    size_t i, j;
+    size_t j;
 
-    for (i = 0; node->kind == MDF_NODE_STRING && i < OPERATION_COUNT; i++) {
+    for (size_t i = 0; node->kind == MDF_NODE_STRING && i < OPERATION_COUNT; i++) {
         const char *text =
             strncmp(node->as.string.bytes, "Operation.", 10) == 0 ? node->as.string.bytes + 10 : node->as.string.bytes;
 
@@ -60,7 +60,7 @@ static bool parse_operation(struct condition_builder *builder, const struct cond
         }
     }
     mdf_nearest_begin(&nearest, node->kind == MDF_NODE_STRING ? name : "");
-    for (i = 0; i < OPERATION_COUNT; i++) {
+    for (size_t i = 0; i < OPERATION_COUNT; i++) {
         mdf_nearest_offer(&nearest, operation_names[i]);
     }
     return condition_fault(builder, call, node, "'%s' must be an operation on sets of nodes: %s", formal,
@@ -83,14 +83,13 @@ static bool read_subject_operations(struct condition_builder *builder, const str
                                     const struct structure *structure, enum operation usual, enum operation **operations)
 {
     const struct mdf_node *node = condition_argument(call, formal);
-    size_t i;
 
     *operations = mdf_arena_array(&builder->compiler->scratch, structure->n_subjects, sizeof **operations);
     if (*operations == NULL) {
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         const char *id = builder->graph->graph->nodes[structure->subjects[i]].id;
         const struct mdf_node *own = node != NULL && node->kind == MDF_NODE_OBJECT ? mdf_node_get(node, id) : node;
 
@@ -111,7 +110,7 @@ static bool read_subject_operations(struct condition_builder *builder, const str
 static bool read_subjects(struct condition_builder *builder, const struct condition_call *call, struct structure *structure)
 {
     const char *formal = call->row->formals[0].name;
-    uint32_t first, n, i, *subjects;
+    uint32_t first, n, *subjects;
 
     if (!condition_nodes(builder, call, formal, &first, &n)) {
         return false;
@@ -125,7 +124,7 @@ static bool read_subjects(struct condition_builder *builder, const struct condit
         compile_out_of_memory(builder->compiler);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         subjects[i] = ((const uint32_t *)builder->node_lists.items)[first + i];
         if (subjects[i] == structure->owner) {
             return condition_fault(builder, call, condition_argument(call, formal), "the node can not be placed beside itself");
@@ -205,16 +204,15 @@ static bool operate(struct compiler *compiler, enum operation operation, const s
         [OPERATION_INVERSE_DIFFERENCE] = {false, false, true},
         [OPERATION_SYMMETRIC_DIFFERENCE] = {true, false, true},
     };
-    size_t i;
 
-    for (i = 0; i < source->n; i++) {
+    for (size_t i = 0; i < source->n; i++) {
         bool in_both = set_contains(comparison, source->items[i]);
 
         if ((in_both ? kept[operation].both : kept[operation].source) && !set_add(compiler, result, source->items[i])) {
             return false;
         }
     }
-    for (i = 0; i < comparison->n; i++) {
+    for (size_t i = 0; i < comparison->n; i++) {
         if (kept[operation].comparison && !set_contains(source, comparison->items[i]) &&
             !set_add(compiler, result, comparison->items[i])) {
             return false;
@@ -225,9 +223,7 @@ static bool operate(struct compiler *compiler, enum operation operation, const s
 
 static bool add_all(struct compiler *compiler, struct node_set *target, const struct node_set *source)
 {
-    size_t i;
-
-    for (i = 0; i < source->n; i++) {
+    for (size_t i = 0; i < source->n; i++) {
         if (!set_add(compiler, target, source->items[i])) {
             return false;
         }
@@ -255,9 +251,7 @@ struct work {
 
 static bool is_subject(const struct structure *structure, size_t node)
 {
-    size_t i;
-
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         if (structure->subjects[i] == node) {
             return true;
         }
@@ -269,9 +263,8 @@ static bool is_subject(const struct structure *structure, size_t node)
 static bool is_in_place(const struct work *work)
 {
     const struct structure *structure = work->structure;
-    size_t i;
 
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         size_t subject = structure->subjects[i];
         const struct node_set *senders = &work->base.senders[structure->owner];
 
@@ -306,7 +299,6 @@ static bool find_neighbours(struct work *work)
     struct compiler *compiler = work->compiler;
     struct node_set subject_senders = {0}, subject_receivers = {0}, owner_receivers = {0}, receivers = {0};
     const struct node_set *owner_senders = &work->graph.senders[structure->owner];
-    size_t i;
 
     work->neighbours = mdf_arena_array(&compiler->scratch, structure->n_subjects + 1, sizeof *work->neighbours);
     if (work->neighbours == NULL) {
@@ -316,7 +308,7 @@ static bool find_neighbours(struct work *work)
     if (!waiting_graph_receivers(&work->graph, structure->owner, &owner_receivers)) {
         return false;
     }
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         struct neighbours *own = &work->neighbours[i + 1];
         const struct node_set *senders = &work->graph.senders[structure->subjects[i]];
 
@@ -335,9 +327,7 @@ static bool find_neighbours(struct work *work)
 
 static const struct neighbours *neighbours_of(const struct work *work, size_t node)
 {
-    size_t i;
-
-    for (i = 0; i <= work->structure->n_subjects; i++) {
+    for (size_t i = 0; i <= work->structure->n_subjects; i++) {
         if (work->neighbours[i].node == node) {
             return &work->neighbours[i];
         }
@@ -369,9 +359,7 @@ static bool check_conflict(struct work *work, size_t sender, size_t receiver)
 
 static bool apply_senders(struct work *work, const struct neighbours *own)
 {
-    size_t i;
-
-    for (i = 0; i < own->senders.n; i++) {
+    for (size_t i = 0; i < own->senders.n; i++) {
         if (!check_conflict(work, own->senders.items[i], own->node)) {
             return false;
         }
@@ -381,9 +369,7 @@ static bool apply_senders(struct work *work, const struct neighbours *own)
 
 static bool apply_receivers(struct work *work, const struct neighbours *own)
 {
-    size_t i;
-
-    for (i = 0; i < work->graph.n_nodes; i++) {
+    for (size_t i = 0; i < work->graph.n_nodes; i++) {
         if (!set_contains(&own->receivers, i)) {
             set_remove(&work->graph.senders[i], own->node);
         } else if (!check_conflict(work, own->node, i) || !set_add(work->compiler, &work->graph.senders[i], own->node)) {
@@ -398,9 +384,8 @@ static bool connect_owner(struct work *work)
 {
     const struct structure *structure = work->structure;
     struct node_set *owner = &work->graph.senders[structure->owner];
-    size_t i;
 
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         struct node_set *subject = &work->graph.senders[structure->subjects[i]];
         bool done = true;
 
@@ -425,15 +410,14 @@ static bool gives_way_in_front(struct work *work, const struct circle *circle)
 {
     const struct structure *structure = work->structure;
     bool is_ancestor = true, is_descendant = true, some_in_circle = false;
-    size_t i;
 
     memset(work->circle_marks, 0, work->base.n_nodes * sizeof *work->circle_marks);
-    for (i = 0; circle != NULL && i < circle->n; i++) {
+    for (size_t i = 0; circle != NULL && i < circle->n; i++) {
         work->circle_marks[circle->nodes[i]] = true;
         some_in_circle = some_in_circle || is_subject(structure, circle->nodes[i]);
     }
     waiting_graph_ancestors(&work->base, structure->owner, work->owner_marks);
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         if (some_in_circle && !work->circle_marks[structure->subjects[i]]) {
             continue;
         }
@@ -447,9 +431,8 @@ static bool gives_way_in_front(struct work *work, const struct circle *circle)
 static void break_circle(struct work *work, const struct circle *circle)
 {
     const struct structure *structure = work->structure;
-    size_t i;
 
-    for (i = 0; i < circle->n; i++) {
+    for (size_t i = 0; i < circle->n; i++) {
         size_t sender = circle->nodes[i], receiver = circle->nodes[(i + 1) % circle->n],
                next = circle->nodes[(i + 2) % circle->n];
 
@@ -477,9 +460,7 @@ static int compare_circles(const void *a, const void *b)
 
 static bool is_whole(const struct waiting_graph *graph, const struct circle *circle)
 {
-    size_t i;
-
-    for (i = 0; i < circle->n; i++) {
+    for (size_t i = 0; i < circle->n; i++) {
         if (!set_contains(&graph->senders[circle->nodes[(i + 1) % circle->n]], circle->nodes[i])) {
             return false;
         }
@@ -492,7 +473,7 @@ static bool is_whole(const struct waiting_graph *graph, const struct circle *cir
 static bool prune_circles(struct work *work)
 {
     struct list circles = {0};
-    size_t n_before = SIZE_MAX, i;
+    size_t n_before = SIZE_MAX;
 
     while (waiting_graph_circles(&work->graph, &circles)) {
         if (circles.n == 0 || circles.n == n_before) {
@@ -500,7 +481,7 @@ static bool prune_circles(struct work *work)
         }
         n_before = circles.n;
         qsort(circles.items, circles.n, sizeof(struct circle), compare_circles);
-        for (i = 0; i < circles.n; i++) {
+        for (size_t i = 0; i < circles.n; i++) {
             const struct circle *circle = (const struct circle *)circles.items + i;
 
             if (is_whole(&work->graph, circle)) {
@@ -518,18 +499,17 @@ static void prune_at_owner(struct work *work)
     const struct structure *structure = work->structure;
     struct waiting_graph *graph = &work->graph;
     struct node_set *senders = &graph->senders[structure->owner];
-    size_t i;
 
     if (gives_way_in_front(work, NULL)) {
         waiting_graph_ancestors(graph, structure->owner, work->marks);
-        for (i = 0; i < graph->n_nodes; i++) {
+        for (size_t i = 0; i < graph->n_nodes; i++) {
             if (work->marks[i] && !is_required(structure, structure->owner, i)) {
                 set_remove(&graph->senders[i], structure->owner);
             }
         }
         return;
     }
-    for (i = senders->n; i > 0; i--) {
+    for (size_t i = senders->n; i > 0; i--) {
         size_t sender = senders->items[i - 1];
 
         waiting_graph_ancestors(graph, sender, work->marks);
@@ -542,10 +522,10 @@ static void prune_at_owner(struct work *work)
 /* Whether an edge that is not the owner's runs against one of the base: then circles may be broken elsewhere too. */
 static bool has_turned_edge(const struct work *work)
 {
-    size_t owner = work->structure->owner, i, j;
+    size_t owner = work->structure->owner;
 
-    for (i = 0; i < work->graph.n_nodes; i++) {
-        for (j = 0; i != owner && j < work->graph.senders[i].n; j++) {
+    for (size_t i = 0; i < work->graph.n_nodes; i++) {
+        for (size_t j = 0; i != owner && j < work->graph.senders[i].n; j++) {
             size_t sender = work->graph.senders[i].items[j];
 
             if (sender != owner && set_contains(&work->base.senders[sender], i)) {
@@ -562,17 +542,17 @@ static bool has_turned_edge(const struct work *work)
 static bool reconnect(struct work *work)
 {
     const struct node_set *senders = &work->base.senders[work->structure->owner];
-    size_t owner = work->structure->owner, i, j;
+    size_t owner = work->structure->owner;
     struct node_set receivers = {0};
 
     if (!waiting_graph_receivers(&work->base, owner, &receivers)) {
         return false;
     }
-    for (i = 0; i < senders->n; i++) {
+    for (size_t i = 0; i < senders->n; i++) {
         size_t sender = senders->items[i];
 
         waiting_graph_ancestors(&work->graph, sender, work->marks);
-        for (j = 0; j < receivers.n; j++) {
+        for (size_t j = 0; j < receivers.n; j++) {
             size_t receiver = receivers.items[j];
             bool is_broken =
                 !set_contains(&work->graph.senders[receiver], owner) || !set_contains(&work->graph.senders[owner], sender);
@@ -588,9 +568,7 @@ static bool reconnect(struct work *work)
 
 static void remove_self_edges(struct work *work)
 {
-    size_t i;
-
-    for (i = 0; i < work->graph.n_nodes; i++) {
+    for (size_t i = 0; i < work->graph.n_nodes; i++) {
         if (!set_contains(&work->base.senders[i], i)) {
             set_remove(&work->graph.senders[i], i);
         }
@@ -600,24 +578,23 @@ static void remove_self_edges(struct work *work)
 static bool place_nodes(struct work *work)
 {
     const struct structure *structure = work->structure;
-    size_t i;
 
     if (is_in_place(work)) {
         return true;
     }
-    for (i = 0; i < structure->n_subjects; i++) {
+    for (size_t i = 0; i < structure->n_subjects; i++) {
         set_remove(&work->graph.senders[structure->subjects[i]], structure->owner);
         set_remove(&work->graph.senders[structure->owner], structure->subjects[i]);
     }
     if (!find_neighbours(work)) {
         return false;
     }
-    for (i = 0; i <= structure->n_subjects; i++) {
+    for (size_t i = 0; i <= structure->n_subjects; i++) {
         if (!apply_senders(work, &work->neighbours[i])) {
             return false;
         }
     }
-    for (i = 0; i <= structure->n_subjects; i++) {
+    for (size_t i = 0; i <= structure->n_subjects; i++) {
         if (!apply_receivers(work, &work->neighbours[i])) {
             return false;
         }
@@ -656,12 +633,10 @@ static bool change_edge(struct work *work)
 
 static bool read_graph(struct condition_builder *builder, struct waiting_graph *graph)
 {
-    size_t i, j;
-
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         const struct list *senders = &builder->graph->nodes[i].senders;
 
-        for (j = 0; j < senders->n; j++) {
+        for (size_t j = 0; j < senders->n; j++) {
             if (!set_add(builder->compiler, &graph->senders[i], ((const size_t *)senders->items)[j])) {
                 return false;
             }
@@ -672,9 +647,7 @@ static bool read_graph(struct condition_builder *builder, struct waiting_graph *
 
 static void write_graph(struct condition_builder *builder, const struct waiting_graph *graph)
 {
-    size_t i;
-
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         builder->graph->nodes[i].senders =
             (struct list){graph->senders[i].items, graph->senders[i].n, graph->senders[i].capacity};
     }
@@ -696,7 +669,7 @@ bool condition_apply_structures(struct condition_builder *builder)
 {
     struct compiler *compiler = builder->compiler;
     struct work work = {.builder = builder, .compiler = compiler};
-    size_t n = builder->graph->graph->n_nodes, i;
+    size_t n = builder->graph->graph->n_nodes;
 
     if (builder->structures.n == 0) {
         return true;
@@ -711,7 +684,7 @@ bool condition_apply_structures(struct condition_builder *builder)
     if (!waiting_graph_new(&work.graph, compiler, n) || !read_graph(builder, &work.graph)) {
         return false;
     }
-    for (i = 0; i < builder->structures.n; i++) {
+    for (size_t i = 0; i < builder->structures.n; i++) {
         work.structure = (const struct structure *)builder->structures.items + i;
         if (!apply(&work)) {
             return false;

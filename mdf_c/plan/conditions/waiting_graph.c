@@ -114,12 +114,10 @@ bool waiting_graph_new(struct waiting_graph *graph, struct compiler *compiler, s
 
 bool waiting_graph_copy(struct waiting_graph *target, const struct waiting_graph *source)
 {
-    size_t i;
-
     if (target->senders == NULL && !waiting_graph_new(target, source->compiler, source->n_nodes)) {
         return false;
     }
-    for (i = 0; i < source->n_nodes; i++) {
+    for (size_t i = 0; i < source->n_nodes; i++) {
         if (!set_copy(source->compiler, &target->senders[i], &source->senders[i])) {
             return false;
         }
@@ -129,10 +127,8 @@ bool waiting_graph_copy(struct waiting_graph *target, const struct waiting_graph
 
 bool waiting_graph_receivers(const struct waiting_graph *graph, size_t node, struct node_set *receivers)
 {
-    size_t i;
-
     receivers->n = 0;
-    for (i = 0; i < graph->n_nodes; i++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
         if (set_contains(&graph->senders[i], node) && !set_add(graph->compiler, receivers, i)) {
             return false;
         }
@@ -142,14 +138,14 @@ bool waiting_graph_receivers(const struct waiting_graph *graph, size_t node, str
 
 void waiting_graph_ancestors(const struct waiting_graph *graph, size_t node, bool *marks)
 {
-    size_t *waiting = graph->waiting, n = 1, i;
+    size_t *waiting = graph->waiting, n = 1;
 
     memset(marks, 0, graph->n_nodes * sizeof *marks);
     waiting[0] = node;
     while (n > 0) {
         const struct node_set *senders = &graph->senders[waiting[--n]];
 
-        for (i = 0; i < senders->n; i++) {
+        for (size_t i = 0; i < senders->n; i++) {
             if (!marks[senders->items[i]]) {
                 marks[senders->items[i]] = true;
                 waiting[n++] = senders->items[i];
@@ -176,13 +172,12 @@ static bool note_circle(struct walk *walk)
 {
     struct compiler *compiler = walk->graph->compiler;
     struct circle circle = {mdf_arena_array(&compiler->scratch, walk->n, sizeof *circle.nodes), walk->n};
-    size_t i;
 
     if (circle.nodes == NULL) {
         compile_out_of_memory(compiler);
         return false;
     }
-    for (i = 0; i < walk->n; i++) {
+    for (size_t i = 0; i < walk->n; i++) {
         circle.nodes[i] = walk->path[walk->n - 1 - i];
     }
     return list_add(compiler, walk->circles, &circle, sizeof circle);
@@ -229,13 +224,11 @@ static bool walk_from(struct walk *walk)
 /* The same edges in the other direction. */
 static bool reverse(const struct waiting_graph *graph, struct waiting_graph *reversed)
 {
-    size_t i, j;
-
     if (!waiting_graph_new(reversed, graph->compiler, graph->n_nodes)) {
         return false;
     }
-    for (i = 0; i < graph->n_nodes; i++) {
-        for (j = 0; j < graph->senders[i].n; j++) {
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        for (size_t j = 0; j < graph->senders[i].n; j++) {
             if (!set_add(graph->compiler, &reversed->senders[graph->senders[i].items[j]], i)) {
                 return false;
             }

@@ -421,7 +421,7 @@ static bool run_again(struct gradient *gradient, size_t at)
     struct mdf_instruction instruction = *unit_instruction(gradient->unit, at);
     struct mdf_code_call call;
     mdf_operand *operands;
-    size_t n, i;
+    size_t n;
 
     if (instruction.opcode != MDF_OPCODE_CALL) {
         return replace(gradient, &instruction.b, false) && replace(gradient, &instruction.a, true) &&
@@ -434,7 +434,7 @@ static bool run_again(struct gradient *gradient, size_t at)
         compile_out_of_memory(gradient->compiler);
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         operands[i] = i < call.n_inputs ? call.inputs[i] : call.outputs[i - call.n_inputs];
         if (!replace(gradient, &operands[i], i >= call.n_inputs)) {
             return false;
@@ -576,7 +576,6 @@ static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient
     struct mdf_arena *scratch = &gradient->compiler->scratch;
     struct list *named = mdf_arena_array(scratch, n_inputs, sizeof *named), y = {0};
     mdf_operand *results = mdf_arena_array(scratch, n_inputs + 1, sizeof *results);
-    size_t i;
 
     if (named == NULL || results == NULL) {
         compile_out_of_memory(gradient->compiler);
@@ -585,7 +584,7 @@ static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient
     if (!check_counts(gradient, names, n_inputs) || !find_named(gradient, names->y, &y)) {
         return false;
     }
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         const char *name = i < names->xs.n ? names->xs.items[i] : names->zs.items[i - names->xs.n];
 
         if (!find_named(gradient, name, &named[i])) {
@@ -595,14 +594,14 @@ static bool derive_by_names(struct gradient *gradient, const struct mdf_gradient
     if (is_half_made(gradient->compiler) || !gradient_make_tracks(gradient)) {
         return false;
     }
-    for (i = 0; i < n_inputs; i++) {
+    for (size_t i = 0; i < n_inputs; i++) {
         put_in_place(gradient, &named[i], inputs[i], i < names->xs.n);
     }
     if (!gradient_make_tape(gradient, y.items, 1) ||
         !derive(gradient, &(struct derived_value){*(const mdf_operand *)y.items, MDF_NO_OPERAND}, 1)) {
         return false;
     }
-    for (i = 0; i < names->xs.n; i++) {
+    for (size_t i = 0; i < names->xs.n; i++) {
         results[i] = take_result(gradient, &named[i], inputs[i]);
         if (results[i] == MDF_NO_OPERAND) {
             return false;

@@ -51,12 +51,11 @@ static bool follow_loop(struct gradient *gradient, struct control *control, cons
 {
     struct derived_body *body = &control->bodies[0];
     bool *formals = gradient_new_array(gradient, body->code->n_formals, sizeof *formals), more = true;
-    size_t i;
 
     if (formals == NULL || !lay_out(gradient, control, call)) {
         return false;
     }
-    for (i = control->first_formal; i < call->n_inputs; i++) {
+    for (size_t i = control->first_formal; i < call->n_inputs; i++) {
         formals[i] = call->inputs[i] != MDF_NO_OPERAND && gradient_track(gradient, call->inputs[i])->is_active;
     }
     while (more) {
@@ -65,7 +64,7 @@ static bool follow_loop(struct gradient *gradient, struct control *control, cons
         if (!gradient_begin_body(gradient, body, formals)) {
             return false;
         }
-        for (i = 0; i < control->n_states; i++) {
+        for (size_t i = 0; i < control->n_states; i++) {
             bool is_new = !formals[control->first_formal + i] && gradient_yield_is_active(body, control->first_yield + i);
 
             formals[control->first_formal + i] |= is_new;

@@ -157,9 +157,9 @@ static bool trace_nested(struct tracing *tracing, const struct mdf_instruction *
 static bool trace_code(struct tracing *tracing, size_t first, size_t end)
 {
     struct tracer *tracer = &tracing->tracer;
-    size_t at, next;
+    size_t next;
 
-    for (at = first; at < end; at = next) {
+    for (size_t at = first; at < end; at = next) {
         const struct mdf_instruction instruction = *unit_instruction(tracer->from, at);
         size_t position = unit_position(tracer->target.unit);
 

@@ -122,7 +122,7 @@ bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, size_t sec
     struct mdf_instruction jump = *unit_instruction(tracer->from, at);
     struct choice choice = {.tracer = tracer};
     mdf_operand condition = trace_operand(tracer, jump.a);
-    size_t to_second, to_end, i;
+    size_t to_second, to_end;
 
     if (condition == MDF_NO_OPERAND || !find_written(&choice, at, first_end, second, end) || !find_befores(&choice)) {
         return false;
@@ -136,14 +136,14 @@ bool trace_choice(struct tracer *tracer, size_t at, size_t first_end, size_t sec
         return false;
     }
     unit_land(tracer->target.unit, to_second);
-    for (i = 0; i < choice.written.n; i++) {
+    for (size_t i = 0; i < choice.written.n; i++) {
         tracer->now[written_at(&choice, i)->slot] = written_at(&choice, i)->before;
     }
     if (!trace_range(tracer, second, end) || !join(&choice)) {
         return false;
     }
     unit_land(tracer->target.unit, to_end);
-    for (i = 0; i < choice.written.n; i++) {
+    for (size_t i = 0; i < choice.written.n; i++) {
         mdf_operand joined = written_at(&choice, i)->joined;
 
         tracer->now[written_at(&choice, i)->slot] = joined != MDF_NO_OPERAND ? joined : TRACE_NOT_CLEAR;

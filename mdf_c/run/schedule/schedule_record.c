@@ -52,16 +52,14 @@ void mdf_schedule_record_cut(struct mdf_schedule_record *record, size_t n_nodes)
 bool mdf_schedule_record_copy(struct mdf_schedule_record *target, struct mdf_memory *memory,
                               const struct mdf_schedule_record *source)
 {
-    size_t set, i;
-
     mdf_schedule_record_clear(target);
-    for (set = 0; set < source->n_sets; set++) {
+    for (size_t set = 0; set < source->n_sets; set++) {
         const struct mdf_recorded_set *recorded = &source->sets[set];
 
         if (!mdf_schedule_record_set(target, memory, recorded->pass, recorded->ticks)) {
             return false;
         }
-        for (i = 0; i < mdf_schedule_record_size(source, set); i++) {
+        for (size_t i = 0; i < mdf_schedule_record_size(source, set); i++) {
             if (!mdf_schedule_record_node(target, memory, source->nodes[recorded->first_node + i])) {
                 return false;
             }

@@ -12,9 +12,8 @@ enum outcome_of_condition { FAILS, HOLDS, BROKEN };
 bool mdf_scheduler_init(struct mdf_scheduler *scheduler, const struct mdf_program *program, struct mdf_arena *arena)
 {
     const struct mdf_schedule *schedule = program->schedule;
-    size_t i;
 
-    for (i = 0; i < MDF_SCOPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
         scheduler->counts[i] = mdf_arena_array(arena, program->n_nodes, sizeof *scheduler->counts[i]);
         if (scheduler->counts[i] == NULL) {
             return false;
@@ -32,9 +31,8 @@ void mdf_scheduler_clear(struct mdf_scheduler *scheduler, const struct mdf_progr
     const struct mdf_schedule *schedule = program->schedule;
     struct mdf_scheduler fresh = {
         .marks = scheduler->marks, .spent = scheduler->spent, .last_sets = scheduler->last_sets, .in_set = scheduler->in_set};
-    size_t i;
 
-    for (i = 0; i < MDF_SCOPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
         fresh.counts[i] = scheduler->counts[i];
         memset(fresh.counts[i], 0, program->n_nodes * sizeof *fresh.counts[i]);
     }
@@ -49,9 +47,8 @@ void mdf_scheduler_copy(struct mdf_scheduler *target, const struct mdf_scheduler
 {
     const struct mdf_schedule *schedule = program->schedule;
     struct mdf_scheduler copy = *source;
-    size_t i;
 
-    for (i = 0; i < MDF_SCOPE_COUNT; i++) {
+    for (size_t i = 0; i < MDF_SCOPE_COUNT; i++) {
         copy.counts[i] = target->counts[i];
         memcpy(copy.counts[i], source->counts[i], program->n_nodes * sizeof *copy.counts[i]);
     }
@@ -138,9 +135,8 @@ static enum outcome_of_condition check_finished(struct mdf_scheduler *scheduler,
                                                 const struct mdf_condition *condition)
 {
     bool all = condition->kind == MDF_CONDITION_FINISHED_ALL;
-    uint32_t i;
 
-    for (i = 0; i < condition->n_items; i++) {
+    for (uint32_t i = 0; i < condition->n_items; i++) {
         const struct mdf_watch *watch = &state->program->schedule->watches[condition->index + i];
         double number = 1;
         bool is_finished;
@@ -164,9 +160,8 @@ static enum outcome_of_condition check_finished(struct mdf_scheduler *scheduler,
 static double sum_calls(const struct mdf_scheduler *scheduler, const uint32_t *nodes, const struct mdf_condition *condition)
 {
     uint64_t sum = 0;
-    uint32_t i;
 
-    for (i = 0; i < condition->n_items; i++) {
+    for (uint32_t i = 0; i < condition->n_items; i++) {
         sum += scheduler->counts[condition->scope][nodes[condition->index + i]];
     }
     return (double)sum;
@@ -174,9 +169,7 @@ static double sum_calls(const struct mdf_scheduler *scheduler, const uint32_t *n
 
 static bool have_run(const struct mdf_scheduler *scheduler, const uint32_t *nodes, const struct mdf_condition *condition)
 {
-    uint32_t i;
-
-    for (i = 0; i < condition->n_items; i++) {
+    for (uint32_t i = 0; i < condition->n_items; i++) {
         if (scheduler->counts[condition->scope][nodes[condition->index + i]] == 0) {
             return false;
         }
@@ -214,12 +207,11 @@ static enum outcome_of_condition check_composite(struct mdf_scheduler *scheduler
     const struct mdf_condition *conditions = state->program->schedule->conditions, *condition = &conditions[index];
     enum outcome_of_condition outcome = condition->kind == MDF_CONDITION_ALL ? HOLDS : FAILS;
     enum outcome_of_condition goes_on = outcome;
-    uint32_t i;
 
     if (condition->kind == MDF_CONDITION_N_WHEN && !((double)scheduler->spent[condition->index] < condition->n)) {
         return FAILS;
     }
-    for (i = index + 1; i < condition->end && outcome == goes_on; i = conditions[i].end) {
+    for (uint32_t i = index + 1; i < condition->end && outcome == goes_on; i = conditions[i].end) {
         outcome = check(scheduler, state, i);
     }
     if (outcome == BROKEN || condition->kind <= MDF_CONDITION_ANY) {
@@ -283,13 +275,11 @@ static enum outcome_of_condition check(struct mdf_scheduler *scheduler, struct m
 static void count_run(struct mdf_scheduler *scheduler, const struct mdf_schedule *schedule, size_t node)
 {
     const struct mdf_schedule_node *own = &schedule->nodes[node];
-    uint32_t i;
-    size_t scope;
 
-    for (scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
+    for (size_t scope = 0; scope < MDF_SCOPE_COUNT; scope++) {
         scheduler->n_have_run[scope] += scheduler->counts[scope][node]++ == 0;
     }
-    for (i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
+    for (uint32_t i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
         const struct mdf_usable *usable = &schedule->usables[i];
 
         scheduler->marks[i] = scheduler->counts[MDF_SCOPE_UPDATE][usable->dependency] - usable->own;
@@ -339,12 +329,12 @@ static bool make_set(struct mdf_scheduler *scheduler, struct mdf_state *state, c
                      size_t *n_in_set)
 {
     const struct mdf_schedule *schedule = state->program->schedule;
-    size_t n_before = SIZE_MAX, i;
+    size_t n_before = SIZE_MAX;
 
     *n_in_set = 0;
     while (*n_in_set != n_before && *n_in_set < layer->n_nodes) {
         n_before = *n_in_set;
-        for (i = 0; i < layer->n_nodes; i++) {
+        for (size_t i = 0; i < layer->n_nodes; i++) {
             size_t node = layer->nodes[i];
             enum outcome_of_condition outcome;
 
@@ -376,9 +366,7 @@ static bool open_set(struct mdf_scheduler *scheduler, struct mdf_state *state)
 /* Nodes of the set, of which there are several, take what edges bring before one of them runs. */
 static bool take_first(struct mdf_scheduler *scheduler, struct mdf_state *state, const struct mdf_program_layer *layer)
 {
-    size_t i;
-
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         if (scheduler->in_set[layer->nodes[i]] && !mdf_state_take(state, layer->nodes[i])) {
             return false;
         }
@@ -390,12 +378,11 @@ static bool take_first(struct mdf_scheduler *scheduler, struct mdf_state *state,
 static bool run_set(struct mdf_scheduler *scheduler, struct mdf_state *state, const struct mdf_program_layer *layer)
 {
     bool takes_first = layer->takes_first;
-    size_t i;
 
     if (!open_set(scheduler, state) || (takes_first && !take_first(scheduler, state, layer))) {
         return false;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         size_t node = layer->nodes[i];
 
         if (!scheduler->in_set[node]) {
@@ -430,10 +417,10 @@ static enum outcome_of_condition is_over(struct mdf_scheduler *scheduler, struct
 static bool run_pass(struct mdf_scheduler *scheduler, struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t n_in_pass = 0, n_in_set, i;
+    size_t n_in_pass = 0, n_in_set;
 
     reset_counts(scheduler, MDF_SCOPE_PASS, program->n_nodes);
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         enum outcome_of_condition over = is_over(scheduler, state);
 
         if (over != FAILS) {
@@ -460,9 +447,7 @@ static bool run_pass(struct mdf_scheduler *scheduler, struct mdf_state *state)
 /* Clocks are past all that the conditions compare them with. */
 static bool is_steady(const struct mdf_scheduler *scheduler, const struct mdf_steady_state *steady)
 {
-    size_t i;
-
-    for (i = 0; i < MDF_CLOCK_COUNT; i++) {
+    for (size_t i = 0; i < MDF_CLOCK_COUNT; i++) {
         if ((double)scheduler->clocks[i] <= steady->clocks[i]) {
             return false;
         }
@@ -475,9 +460,9 @@ static bool never_ends(struct mdf_scheduler *scheduler, struct mdf_state *state)
     const struct mdf_program *program = state->program;
     mdf_error *error = &state->shared->execution.context.error;
     char names[300] = "";
-    size_t i, used;
+    size_t used;
 
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         used = strlen(names);
         if (scheduler->counts[MDF_SCOPE_UPDATE][i] == 0 && used + strlen(program->nodes[i].id) + 8 < sizeof names) {
             strcat(strcat(strcat(names, used > 0 ? ", '" : "'"), program->nodes[i].id), "'");

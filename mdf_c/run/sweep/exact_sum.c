@@ -29,9 +29,7 @@ void mdf_exact_sum_release(struct mdf_exact_sum *sum, struct mdf_memory *memory)
 /* Carries: all digits but the last become 0 to 2^32 - 1. */
 static void carry(struct mdf_exact_sum *sum)
 {
-    uint32_t i;
-
-    for (i = 0; i + 1 < sum->n; i++) {
+    for (uint32_t i = 0; i + 1 < sum->n; i++) {
         int64_t low = sum->digits[i] & 0xFFFFFFFF;
 
         sum->digits[i + 1] += (sum->digits[i] - low) / ((int64_t)1 << DIGIT_BITS);
@@ -81,14 +79,14 @@ static bool add_wide(struct mdf_exact_sum *sum, struct mdf_memory *memory, struc
                         .high = number.high >> (DIGIT_BITS - shift)};
     const int64_t words[WORDS] = {(int64_t)((number.low << shift) & 0xFFFFFFFF), (int64_t)(rest.low & 0xFFFFFFFF),
                                   (int64_t)(rest.low >> 32), (int64_t)(rest.high & 0xFFFFFFFF), (int64_t)(rest.high >> 32)};
-    uint32_t n = number.high == 0 ? 3 : WORDS, i;
+    uint32_t n = number.high == 0 ? 3 : WORDS;
     int64_t *digits;
 
     if ((sum->n == 0 || first < sum->first || first + n >= sum->first + sum->n) && !reach(sum, memory, first, first + n + 1)) {
         return false;
     }
     digits = sum->digits + (first - sum->first);
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         digits[i] += is_negative ? -words[i] : words[i];
     }
     if (++sum->n_uncarried >= MOST_UNCARRIED) {
@@ -148,9 +146,8 @@ static bool add_cut(const double *numbers, size_t n, double sums[2])
 {
     double largest = 0, coarse, fine, rest = 0;
     int exponent;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         largest = fabs(numbers[i]) > largest ? fabs(numbers[i]) : largest;
     }
     frexp(largest, &exponent);
@@ -160,7 +157,7 @@ static bool add_cut(const double *numbers, size_t n, double sums[2])
     coarse = ldexp(1.5, exponent + MOST_CUT_BITS);           /* unit: exponent + MOST_CUT_BITS - 52 */
     fine = ldexp(1.5, exponent + 2 * MOST_CUT_BITS - 52);
     sums[0] = sums[1] = 0;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double high = numbers[i] + coarse - coarse, left = numbers[i] - high, low = left + fine - fine;
 
         sums[0] += high;
@@ -175,12 +172,11 @@ bool mdf_exact_sum_add_all(struct mdf_exact_sum *sum, struct mdf_memory *memory,
     double sums[2];
     unsigned position;
     bool done = true;
-    size_t i;
 
     if (n >= FEWEST_CUT && n <= MOST_CUT && add_cut(numbers, n, sums)) {
         return mdf_exact_sum_add_all(sum, memory, sums, 2);
     }
-    for (i = 0; i < n && done; i++) {
+    for (size_t i = 0; i < n && done; i++) {
         uint64_t whole = take_apart(numbers[i], &position);
 
         done = add_narrow(sum, memory, whole, position, signbit(numbers[i]) != 0);
@@ -214,7 +210,7 @@ bool mdf_exact_sum_add_square_of_whole(struct mdf_exact_sum *sum, struct mdf_mem
 bool mdf_exact_sum_merge(struct mdf_exact_sum *sum, struct mdf_memory *memory, const struct mdf_exact_sum *other)
 {
     static const int64_t small = (int64_t)1 << 28;
-    uint32_t n = other->n, i;
+    uint32_t n = other->n;
     int64_t last = n > 0 ? other->digits[n - 1] : 0;
 
     /* A last digit that is but a sign goes into the one before: else each merger would need one digit more. */
@@ -228,7 +224,7 @@ bool mdf_exact_sum_merge(struct mdf_exact_sum *sum, struct mdf_memory *memory, c
         return false;
     }
     carry(sum);
-    for (i = 0; i + 1 < n; i++) {
+    for (uint32_t i = 0; i + 1 < n; i++) {
         sum->digits[other->first - sum->first + i] += other->digits[i];
     }
     sum->digits[other->first - sum->first + n - 1] += last;
@@ -243,9 +239,8 @@ static bool take_sign(int64_t *digits, size_t n)
 {
     bool is_negative = n > 0 && digits[n - 1] < 0;
     int64_t borrow = 0;
-    size_t i;
 
-    for (i = 0; is_negative && i < n; i++) {
+    for (size_t i = 0; is_negative && i < n; i++) {
         int64_t digit = borrow - digits[i];
 
         borrow = 0;
@@ -335,12 +330,10 @@ double mdf_exact_sum_round(struct mdf_exact_sum *sum)
 /* product += a * b, of digits that are not negative; the last ones may be large. */
 static void add_product(int64_t *product, const int64_t *a, size_t n_a, const int64_t *b, size_t n_b)
 {
-    size_t i, j;
-
-    for (i = 0; i < n_a; i++) {
+    for (size_t i = 0; i < n_a; i++) {
         uint64_t over = 0;
 
-        for (j = 0; j < n_b || over != 0; j++) {
+        for (size_t j = 0; j < n_b || over != 0; j++) {
             uint64_t part = (uint64_t)product[i + j] + over + (j < n_b ? (uint64_t)a[i] * (uint64_t)b[j] : 0);
 
             product[i + j] = (int64_t)(part & 0xFFFFFFFF);
@@ -367,7 +360,7 @@ bool mdf_exact_variance(struct mdf_memory *memory, struct mdf_exact_sum *sum, st
     const int64_t counts[2] = {(int64_t)(n & 0xFFFFFFFF), (int64_t)(n >> 32)};
     int64_t *digits = mdf_memory_allocate_zeroed(memory, 3 * (size_t)ROOM, sizeof *digits);
     int64_t *own = digits, *square = digits + ROOM, *all = digits + 2 * (size_t)ROOM;
-    size_t n_own, n_all, i;
+    size_t n_own, n_all;
     long exponent;
     double number;
 
@@ -384,7 +377,7 @@ bool mdf_exact_variance(struct mdf_memory *memory, struct mdf_exact_sum *sum, st
     memcpy(own, squares->digits, squares->n * sizeof *own);
     n_all = even_out(own, squares->n);
     add_product(all + squares->first, own, n_all, counts, 2);
-    for (i = 0; i < ROOM; i++) {
+    for (size_t i = 0; i < ROOM; i++) {
         all[i] -= square[i];
         if (i + 1 < ROOM && all[i] < 0) {
             all[i] += (int64_t)1 << DIGIT_BITS;
@@ -408,9 +401,8 @@ bool mdf_exact_variance(struct mdf_memory *memory, struct mdf_exact_sum *sum, st
 static void write_bytes(struct mdf_text *bytes, uint64_t number, unsigned n)
 {
     unsigned char little[8];
-    unsigned i;
 
-    for (i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++) {
         little[i] = (unsigned char)(number >> (8 * i));
     }
     mdf_text_append(bytes, (const char *)little, n);
@@ -418,13 +410,11 @@ static void write_bytes(struct mdf_text *bytes, uint64_t number, unsigned n)
 
 static bool read_bytes(const unsigned char **bytes, const unsigned char *end, unsigned n, uint64_t *number)
 {
-    unsigned i;
-
     *number = 0;
     if ((size_t)(end - *bytes) < n) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++) {
         *number |= (uint64_t)(*bytes)[i] << (8 * i);
     }
     *bytes += n;
@@ -434,7 +424,7 @@ static bool read_bytes(const unsigned char **bytes, const unsigned char *end, un
 void mdf_exact_sum_write(struct mdf_exact_sum *sum, struct mdf_text *bytes)
 {
     int64_t digits[MOST_DIGITS];
-    uint32_t first = 0, end = sum->n, i;
+    uint32_t first = 0, end = sum->n;
     bool is_negative;
 
     carry(sum);
@@ -451,7 +441,7 @@ void mdf_exact_sum_write(struct mdf_exact_sum *sum, struct mdf_text *bytes)
     write_bytes(bytes, (uint64_t)is_negative, 1);
     write_bytes(bytes, first < end ? sum->first + first : 0, 2);
     write_bytes(bytes, end - first, 2);
-    for (i = first; i < end; i++) {
+    for (uint32_t i = first; i < end; i++) {
         write_bytes(bytes, (uint64_t)digits[i], 8);
     }
 }
@@ -462,13 +452,12 @@ bool mdf_exact_sum_read(struct mdf_exact_sum *sum, struct mdf_memory *memory, co
     uint64_t is_negative, first, n, digit;
     int64_t digits[MOST_DIGITS];
     struct mdf_exact_sum read = {digits, 0, 0, 0};
-    uint32_t i;
 
     if (!read_bytes(bytes, end, 1, &is_negative) || !read_bytes(bytes, end, 2, &first) || !read_bytes(bytes, end, 2, &n) ||
         is_negative > 1 || first + n + 2 > MOST_DIGITS) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (!read_bytes(bytes, end, 8, &digit) || digit > INT64_MAX / 2 || (i + 1 < n && digit >> DIGIT_BITS != 0)) {
             return false;
         }

@@ -14,9 +14,7 @@ enum { NUMBER_SIGN = 1 << (11 + BUCKET_FRACTION_BITS), EXPONENT_MASK = 0x7FF };
 
 static struct mdf_quantity *find_quantity(struct mdf_reduction_plan *plan, size_t record)
 {
-    size_t i;
-
-    for (i = 0; i < plan->n_quantities; i++) {
+    for (size_t i = 0; i < plan->n_quantities; i++) {
         if (plan->quantities[i].record == record) {
             return &plan->quantities[i];
         }
@@ -86,7 +84,7 @@ struct mdf_reduced *mdf_reduced_new(struct mdf_memory *memory, const struct mdf_
 {
     struct mdf_reduced *reduced = mdf_memory_allocate_zeroed(memory, 1, sizeof *reduced);
     bool done = reduced != NULL;
-    size_t n, i;
+    size_t n;
 
     if (!done) {
         return NULL;
@@ -97,7 +95,7 @@ struct mdf_reduced *mdf_reduced_new(struct mdf_memory *memory, const struct mdf_
     reduced->values = done ? mdf_memory_allocate_zeroed(memory, n, sizeof *reduced->values) : NULL;
     reduced->histograms = mdf_memory_allocate_zeroed(memory, plan->n_reductions, sizeof *reduced->histograms);
     done = reduced->values != NULL && reduced->histograms != NULL;
-    for (i = 0; i < plan->n_reductions && done; i++) {
+    for (size_t i = 0; i < plan->n_reductions && done; i++) {
         size_t n_counts;
 
         done = mdf_size_multiply(n, mdf_reduction_n_points(&plan->reductions[i]), &n_counts);
@@ -116,13 +114,13 @@ struct mdf_reduced *mdf_reduced_new(struct mdf_memory *memory, const struct mdf_
 
 void mdf_reduced_free(struct mdf_reduced *reduced)
 {
-    size_t n, i;
+    size_t n;
 
     if (reduced == NULL) {
         return;
     }
     n = reduced->values != NULL ? reduced->plan->n_cells * reduced->plan->n_values : 0;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct mdf_reduced_value *value = &reduced->values[i];
 
         mdf_exact_sum_release(&value->sum, reduced->memory);
@@ -130,7 +128,7 @@ void mdf_reduced_free(struct mdf_reduced *reduced)
         mdf_memory_release(reduced->memory, value->buckets.numbers);
         mdf_memory_release(reduced->memory, value->buckets.counts);
     }
-    for (i = 0; reduced->histograms != NULL && i < reduced->plan->n_reductions; i++) {
+    for (size_t i = 0; reduced->histograms != NULL && i < reduced->plan->n_reductions; i++) {
         mdf_memory_release(reduced->memory, reduced->histograms[i]);
     }
     mdf_memory_release(reduced->memory, reduced->values);
@@ -161,7 +159,6 @@ static size_t place_of(const struct mdf_buckets *buckets, uint32_t number)
 static bool grow(struct mdf_buckets *buckets, struct mdf_memory *memory)
 {
     struct mdf_buckets larger = {.n = buckets->n, .capacity = buckets->capacity > 0 ? 2 * buckets->capacity : LEAST_CAPACITY};
-    size_t i;
 
     larger.numbers = mdf_memory_allocate_zeroed(memory, larger.capacity, sizeof *larger.numbers);
     larger.counts = mdf_memory_allocate_zeroed(memory, larger.capacity, sizeof *larger.counts);
@@ -170,7 +167,7 @@ static bool grow(struct mdf_buckets *buckets, struct mdf_memory *memory)
         mdf_memory_release(memory, larger.counts);
         return false;
     }
-    for (i = 0; i < buckets->capacity; i++) {
+    for (size_t i = 0; i < buckets->capacity; i++) {
         if (buckets->numbers[i] != 0) {
             size_t place = place_of(&larger, buckets->numbers[i] - 1);
 
@@ -215,9 +212,9 @@ static int compare_buckets(const void *a, const void *b)
 static uint32_t *sort_buckets(const struct mdf_buckets *buckets, struct mdf_memory *memory)
 {
     uint32_t *numbers = mdf_memory_allocate_zeroed(memory, buckets->n, sizeof *numbers);
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; numbers != NULL && i < buckets->capacity; i++) {
+    for (size_t i = 0; numbers != NULL && i < buckets->capacity; i++) {
         if (buckets->numbers[i] != 0) {
             numbers[n++] = buckets->numbers[i] - 1;
         }
@@ -277,9 +274,8 @@ static void count_in_histograms(struct mdf_reduced *reduced, size_t cell, const 
                                 double number)
 {
     const struct mdf_reduction_plan *plan = reduced->plan;
-    size_t i;
 
-    for (i = 0; i < plan->n_reductions; i++) {
+    for (size_t i = 0; i < plan->n_reductions; i++) {
         const mdf_sweep_reduction *reduction = &plan->reductions[i];
         size_t n = mdf_reduction_n_points(reduction), bin;
 
@@ -393,9 +389,8 @@ static bool add_reals(struct mdf_reduced *reduced, const struct mdf_quantity *qu
                       const double *reals, size_t n, bool *done)
 {
     double least = reals[0], most = reals[0], none = 0;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         least = reals[i] < least ? reals[i] : least;
         most = reals[i] > most ? reals[i] : most;
         none += reals[i] - reals[i]; /* NaN where one is not finite */
@@ -406,7 +401,7 @@ static bool add_reals(struct mdf_reduced *reduced, const struct mdf_quantity *qu
     note_range(value, least + 0.0, most + 0.0);
     value->n += n;
     *done = !quantity->has_sum || mdf_exact_sum_add_all(&value->sum, reduced->memory, reals, n);
-    for (i = 0; i < n && quantity->has_squares && *done; i++) {
+    for (size_t i = 0; i < n && quantity->has_squares && *done; i++) {
         *done = mdf_exact_sum_add_square(&value->squares, reduced->memory, reals[i]);
     }
     return true;
@@ -418,23 +413,22 @@ static bool add_wholes(struct mdf_reduced *reduced, const struct mdf_quantity *q
 {
     static const int64_t small = (int64_t)1 << 53; /* of MOST_TOGETHER */
     int64_t least = wholes[0], most = wholes[0], sum = 0;
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         least = wholes[i] < least ? wholes[i] : least;
         most = wholes[i] > most ? wholes[i] : most;
     }
     if (least < -small || most > small) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         sum += wholes[i];
     }
     note_range(value, (double)least, (double)most);
     value->n += n;
     *done = !quantity->has_sum ||
             mdf_exact_sum_add_whole(&value->sum, reduced->memory, (uint64_t)(sum < 0 ? -sum : sum), sum < 0);
-    for (i = 0; i < n && quantity->has_squares && *done; i++) {
+    for (size_t i = 0; i < n && quantity->has_squares && *done; i++) {
         *done = mdf_exact_sum_add_square_of_whole(&value->squares, reduced->memory, (uint64_t)(wholes[i] < 0 ? -wholes[i] : wholes[i]));
     }
     return true;
@@ -454,10 +448,9 @@ static bool add_each(struct mdf_reduced *reduced, const struct mdf_quantity *qua
                      const char *elements, size_t instance_bytes)
 {
     struct number number = {0};
-    size_t i, j;
 
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < quantity->n_values; j++) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < quantity->n_values; j++) {
             read_number(dtype, elements + i * instance_bytes, j, &number);
             if (!add_number(reduced, cell, quantity, j, &number)) {
                 return false;
@@ -473,9 +466,9 @@ bool mdf_reduced_add(struct mdf_reduced *reduced, const struct mdf_quantity *qua
     bool are_together = quantity->n_values == 1 && instance_bytes == sizeof(uint64_t) && !quantity->has_buckets &&
                         !quantity->has_histogram;
     bool done = true;
-    size_t i, k;
+    size_t k;
 
-    for (i = 0; i < n && done; i += k) {
+    for (size_t i = 0; i < n && done; i += k) {
         const void *first = (const char *)elements + i * instance_bytes;
         struct mdf_reduced_value *value = &reduced->values[cells[i] * reduced->plan->n_values + quantity->first_value];
 
@@ -490,8 +483,6 @@ bool mdf_reduced_add(struct mdf_reduced *reduced, const struct mdf_quantity *qua
 
 static bool merge_value(struct mdf_memory *memory, struct mdf_reduced_value *value, const struct mdf_reduced_value *other)
 {
-    size_t i;
-
     if (other->n > other->n_nan) {
         note_range(value, other->least, other->most);
     }
@@ -499,7 +490,7 @@ static bool merge_value(struct mdf_memory *memory, struct mdf_reduced_value *val
     value->n_nan += other->n_nan;
     value->n_above += other->n_above;
     value->n_below += other->n_below;
-    for (i = 0; i < other->buckets.capacity; i++) {
+    for (size_t i = 0; i < other->buckets.capacity; i++) {
         if (other->buckets.numbers[i] != 0 &&
             !mdf_buckets_count(&value->buckets, memory, other->buckets.numbers[i] - 1, other->buckets.counts[i])) {
             return false;
@@ -511,15 +502,14 @@ static bool merge_value(struct mdf_memory *memory, struct mdf_reduced_value *val
 bool mdf_reduced_merge(struct mdf_reduced *reduced, const struct mdf_reduced *other)
 {
     const struct mdf_reduction_plan *plan = reduced->plan;
-    size_t i, j;
 
-    for (i = 0; i < plan->n_cells * plan->n_values; i++) {
+    for (size_t i = 0; i < plan->n_cells * plan->n_values; i++) {
         if (!merge_value(reduced->memory, &reduced->values[i], &other->values[i])) {
             return false;
         }
     }
-    for (i = 0; i < plan->n_reductions; i++) {
-        for (j = 0; j < n_bins(plan, &plan->reductions[i]); j++) {
+    for (size_t i = 0; i < plan->n_reductions; i++) {
+        for (size_t j = 0; j < n_bins(plan, &plan->reductions[i]); j++) {
             reduced->histograms[i][j] += other->histograms[i][j];
         }
     }
@@ -569,9 +559,8 @@ static bool tell_quantiles(struct mdf_memory *memory, const struct mdf_quantity 
                            const mdf_sweep_reduction *reduction, double *quantiles)
 {
     uint32_t *numbers = sort_buckets(&value->buckets, memory);
-    size_t i;
 
-    for (i = 0; numbers != NULL && i < reduction->n_points; i++) {
+    for (size_t i = 0; numbers != NULL && i < reduction->n_points; i++) {
         double place = reduction->points[i] * (double)(value->n - 1), low, high;
 
         quantiles[i] = NAN;
@@ -618,10 +607,10 @@ static bool tell_value(const struct mdf_reduced *reduced, size_t number, size_t 
 bool mdf_reduced_tell(const struct mdf_reduced *reduced, size_t number, void *array)
 {
     const struct mdf_reduction_plan *plan = reduced->plan;
-    size_t n = plan->quantities[plan->reductions[number].record].n_values, cell, i;
+    size_t n = plan->quantities[plan->reductions[number].record].n_values;
 
-    for (cell = 0; cell < plan->n_cells; cell++) {
-        for (i = 0; i < n; i++) {
+    for (size_t cell = 0; cell < plan->n_cells; cell++) {
+        for (size_t i = 0; i < n; i++) {
             if (!tell_value(reduced, number, cell, i, array)) {
                 return false;
             }

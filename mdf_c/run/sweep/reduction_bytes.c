@@ -18,9 +18,8 @@ enum { MOST_PARTS = 1 << 20 };
 static void write_number(struct mdf_text *bytes, uint64_t number)
 {
     unsigned char little[8];
-    unsigned i;
 
-    for (i = 0; i < sizeof little; i++) {
+    for (unsigned i = 0; i < sizeof little; i++) {
         little[i] = (unsigned char)(number >> (8 * i));
     }
     mdf_text_append(bytes, (const char *)little, sizeof little);
@@ -40,13 +39,11 @@ struct reading {
 
 static bool read_number(struct reading *reading, uint64_t *number)
 {
-    unsigned i;
-
     *number = 0;
     if (reading->end - reading->bytes < 8) {
         return false;
     }
-    for (i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         *number |= (uint64_t)*reading->bytes++ << (8 * i);
     }
     return true;
@@ -75,12 +72,10 @@ static bool read_size(struct reading *reading, size_t *size, uint64_t most)
 
 static void write_plan(const struct mdf_reduction_plan *plan, struct mdf_text *bytes)
 {
-    size_t i, j;
-
     mdf_text_append(bytes, magic, sizeof magic);
     write_number(bytes, plan->n_cells);
     write_number(bytes, plan->n_reductions);
-    for (i = 0; i < plan->n_reductions; i++) {
+    for (size_t i = 0; i < plan->n_reductions; i++) {
         const mdf_sweep_reduction *reduction = &plan->reductions[i];
         const struct mdf_quantity *quantity = &plan->quantities[reduction->record];
 
@@ -91,7 +86,7 @@ static void write_plan(const struct mdf_reduction_plan *plan, struct mdf_text *b
         write_number(bytes, quantity->is_whole);
         write_number(bytes, (uint64_t)reduction->kind);
         write_number(bytes, reduction->n_points);
-        for (j = 0; j < reduction->n_points; j++) {
+        for (size_t j = 0; j < reduction->n_points; j++) {
             write_real(bytes, reduction->points[j]);
         }
     }
@@ -100,14 +95,13 @@ static void write_plan(const struct mdf_reduction_plan *plan, struct mdf_text *b
 static bool read_points(struct reading *reading, struct mdf_arena *arena, mdf_sweep_reduction *reduction)
 {
     double *points;
-    size_t i;
 
     if (!read_size(reading, &reduction->n_points, (size_t)(reading->end - reading->bytes) / sizeof *points) ||
         (reduction->kind == MDF_REDUCTION_HISTOGRAM && reduction->n_points < 2)) {
         return false;
     }
     points = mdf_arena_array(arena, reduction->n_points, sizeof *points);
-    for (i = 0; points != NULL && i < reduction->n_points; i++) {
+    for (size_t i = 0; points != NULL && i < reduction->n_points; i++) {
         if (!read_real(reading, &points[i])) {
             return false;
         }
@@ -133,7 +127,7 @@ static bool read_reduction(struct reading *reading, struct mdf_reduction_plan *p
 
 static bool read_plan(struct reading *reading, struct mdf_reduction_plan *plan, struct mdf_arena *arena)
 {
-    size_t n, i;
+    size_t n;
 
     if (reading->end - reading->bytes < (ptrdiff_t)sizeof magic || memcmp(reading->bytes, magic, sizeof magic) != 0) {
         return false;
@@ -142,7 +136,7 @@ static bool read_plan(struct reading *reading, struct mdf_reduction_plan *plan, 
     if (!read_size(reading, &plan->n_cells, SIZE_MAX / 2) || !read_size(reading, &n, MOST_PARTS)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!read_reduction(reading, plan, arena, n)) {
             return false;
         }
@@ -173,9 +167,9 @@ static bool write_buckets(const struct mdf_buckets *buckets, struct mdf_memory *
         uint32_t number;
         uint64_t count;
     } *sorted = mdf_memory_allocate_zeroed(memory, buckets->n, sizeof *sorted);
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; sorted != NULL && i < buckets->capacity; i++) {
+    for (size_t i = 0; sorted != NULL && i < buckets->capacity; i++) {
         if (buckets->numbers[i] != 0) {
             sorted[n++] = (struct numbered){buckets->numbers[i] - 1, buckets->counts[i]};
         }
@@ -184,7 +178,7 @@ static bool write_buckets(const struct mdf_buckets *buckets, struct mdf_memory *
         qsort(sorted, n, sizeof *sorted, compare_numbers);
     }
     write_number(bytes, n);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         write_number(bytes, sorted[i].number);
         write_number(bytes, sorted[i].count);
     }
@@ -208,18 +202,17 @@ static void write_value(struct mdf_reduced_value *value, struct mdf_memory *memo
 void mdf_reduced_write(struct mdf_reduced *reduced, struct mdf_text *bytes)
 {
     const struct mdf_reduction_plan *plan = reduced->plan;
-    size_t i, j;
 
     write_plan(plan, bytes);
-    for (i = 0; i < plan->n_cells * plan->n_values && !bytes->failed; i++) {
+    for (size_t i = 0; i < plan->n_cells * plan->n_values && !bytes->failed; i++) {
         write_value(&reduced->values[i], reduced->memory, bytes);
     }
-    for (i = 0; i < plan->n_reductions && !bytes->failed; i++) {
+    for (size_t i = 0; i < plan->n_reductions && !bytes->failed; i++) {
         size_t n = reduced->histograms[i] == NULL ? 0
                                                   : plan->n_cells * plan->quantities[plan->reductions[i].record].n_values *
                                                         mdf_reduction_n_points(&plan->reductions[i]);
 
-        for (j = 0; j < n; j++) {
+        for (size_t j = 0; j < n; j++) {
             write_number(bytes, reduced->histograms[i][j]);
         }
     }
@@ -227,12 +220,12 @@ void mdf_reduced_write(struct mdf_reduced *reduced, struct mdf_text *bytes)
 
 static bool read_buckets(struct reading *reading, struct mdf_reduced *other, struct mdf_reduced_value *value)
 {
-    size_t n, i;
+    size_t n;
 
     if (!read_size(reading, &n, (size_t)(reading->end - reading->bytes) / 16)) {
         return false;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint64_t count;
         size_t number;
 
@@ -258,19 +251,18 @@ static bool read_value(struct reading *reading, struct mdf_reduced *other, struc
 static bool read_values(struct reading *reading, struct mdf_reduced *other)
 {
     const struct mdf_reduction_plan *plan = other->plan;
-    size_t i, j;
 
-    for (i = 0; i < plan->n_cells * plan->n_values; i++) {
+    for (size_t i = 0; i < plan->n_cells * plan->n_values; i++) {
         if (!read_value(reading, other, &other->values[i])) {
             return false;
         }
     }
-    for (i = 0; i < plan->n_reductions; i++) {
+    for (size_t i = 0; i < plan->n_reductions; i++) {
         size_t n = other->histograms[i] == NULL ? 0
                                                 : plan->n_cells * plan->quantities[plan->reductions[i].record].n_values *
                                                       mdf_reduction_n_points(&plan->reductions[i]);
 
-        for (j = 0; j < n; j++) {
+        for (size_t j = 0; j < n; j++) {
             if (!read_number(reading, &other->histograms[i][j])) {
                 return false;
             }

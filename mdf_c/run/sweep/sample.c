@@ -81,10 +81,9 @@ static void fill_sobol(size_t axis, uint64_t seed, size_t n_samples, double *uni
 {
     uint64_t shift = seed != 0 ? random_bits(seed, axis, 0) : 0;
     uint32_t directions[SOBOL_BITS], point = 0;
-    size_t i;
 
     make_directions(axis, directions);
-    for (i = 0; i < n_samples; i++) {
+    for (size_t i = 0; i < n_samples; i++) {
         units[i] = seed != 0 ? unit_of((uint64_t)point << SOBOL_BITS ^ shift) : ldexp((double)point, -SOBOL_BITS);
         point ^= directions[__builtin_ctzll(i + 1)];
     }
@@ -94,9 +93,7 @@ static void fill_sobol(size_t axis, uint64_t seed, size_t n_samples, double *uni
 
 static void fill_random(size_t axis, uint64_t seed, size_t n_samples, double *units)
 {
-    size_t i;
-
-    for (i = 0; i < n_samples; i++) {
+    for (size_t i = 0; i < n_samples; i++) {
         units[i] = unit_of(random_bits(seed, axis, i));
     }
 }
@@ -116,14 +113,13 @@ static uint64_t number_below(uint64_t n, uint64_t seed, size_t axis, uint64_t *i
 static void fill_latin(size_t axis, uint64_t seed, size_t n_samples, double *units)
 {
     uint64_t index = 0;
-    size_t i;
 
-    for (i = 0; i < n_samples; i++) {
+    for (size_t i = 0; i < n_samples; i++) {
         double unit = ((double)i + unit_of(random_bits(seed, axis, index++))) / (double)n_samples;
 
         units[i] = unit < 1 ? unit : nextafter(1, 0);
     }
-    for (i = n_samples; i > 1; i--) {
+    for (size_t i = n_samples; i > 1; i--) {
         size_t other = (size_t)number_below(i, seed, axis, &index);
         double unit = units[i - 1];
 
@@ -213,8 +209,6 @@ static double quantile_of(const mdf_distribution *distribution, double unit)
 static mdf_status check(mdf_sampling sampling, uint64_t seed, const mdf_distribution *distributions, size_t n, size_t n_samples,
                         mdf_error *error)
 {
-    size_t i;
-
     if ((unsigned)sampling > MDF_SAMPLING_LATIN_HYPERCUBE) {
         return mdf_error_set(error, MDF_USAGE, "%d is no mdf_sampling", (int)sampling);
     }
@@ -222,7 +216,7 @@ static mdf_status check(mdf_sampling sampling, uint64_t seed, const mdf_distribu
         return mdf_error_set(error, MDF_LIMIT, "Sobol's sequence is known here for %d parameters and 2^32 points at most",
                              N_DIRECTIONS);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const mdf_distribution *distribution = &distributions[i];
         bool is_uniform = distribution->kind == MDF_DISTRIBUTION_UNIFORM;
 
@@ -249,9 +243,8 @@ mdf_status mdf_draw_sample(mdf_sampling sampling, uint64_t seed, const mdf_distr
                            size_t n_samples, double *values, mdf_error *error)
 {
     mdf_status status = check(sampling, seed, distributions, n_distributions, n_samples, error);
-    size_t axis, i;
 
-    for (axis = 0; axis < n_distributions && status == MDF_OK; axis++) {
+    for (size_t axis = 0; axis < n_distributions && status == MDF_OK; axis++) {
         double *units = values + axis * n_samples;
 
         switch (sampling) {
@@ -265,7 +258,7 @@ mdf_status mdf_draw_sample(mdf_sampling sampling, uint64_t seed, const mdf_distr
             fill_latin(axis, seed, n_samples, units);
             break;
         }
-        for (i = 0; i < n_samples; i++) {
+        for (size_t i = 0; i < n_samples; i++) {
             units[i] = quantile_of(&distributions[axis], units[i]);
         }
     }

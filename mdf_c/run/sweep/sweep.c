@@ -116,13 +116,11 @@ static bool find_ports(struct mdf_sweep *sweep, struct mdf_swept_values *values,
 static bool take_values(struct mdf_sweep *sweep, const mdf_sweep_values *source, size_t n, bool are_inputs,
                         struct mdf_swept_values **values, mdf_error *error)
 {
-    size_t i;
-
     *values = mdf_arena_array(&sweep->arena, n, sizeof **values);
     if (*values == NULL) {
         return out_of_memory(sweep, error);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct mdf_swept_values *target = &(*values)[i];
 
         if ((unsigned)source[i].values.dtype >= MDF_DTYPE_COUNT || source[i].values.dtype == MDF_DTYPE_STRING) {
@@ -173,14 +171,13 @@ static bool take_form(struct mdf_sweep *sweep, const mdf_record *source, struct 
 static bool take_records(struct mdf_sweep *sweep, const mdf_record *source, size_t n, mdf_error *error)
 {
     const struct mdf_program *program = sweep->program;
-    size_t i;
 
     sweep->n_records = n;
     sweep->records = mdf_arena_array(&sweep->arena, n, sizeof *sweep->records);
     if (sweep->records == NULL) {
         return out_of_memory(sweep, error);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct mdf_swept_record *record = &sweep->records[i];
 
         if (source[i].node >= program->n_nodes || source[i].output >= program->nodes[source[i].node].n_outputs) {

@@ -66,9 +66,8 @@ static mdf_status set_parameters(const struct instance *instance)
 {
     const struct mdf_sweep *sweep = instance->sweep;
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < sweep->n_parameters && status == MDF_OK; i++) {
+    for (size_t i = 0; i < sweep->n_parameters && status == MDF_OK; i++) {
         const struct mdf_swept_values *values = &sweep->parameters[i];
         const mdf_tensor tensor = {values->dtype, values->rank, values->shape, value_of(instance, values, 0)};
         struct mdf_value view = {0};
@@ -86,9 +85,8 @@ static mdf_status set_parameters(const struct instance *instance)
 static mdf_status set_inputs(const struct instance *instance, uint64_t step)
 {
     const struct mdf_sweep *sweep = instance->sweep;
-    size_t i, j;
 
-    for (i = 0; i < sweep->n_inputs; i++) {
+    for (size_t i = 0; i < sweep->n_inputs; i++) {
         const struct mdf_swept_values *values = &sweep->inputs[i];
         const mdf_tensor tensor = {values->dtype, values->rank, values->shape, value_of(instance, values, step)};
         struct mdf_value view = {0};
@@ -97,7 +95,7 @@ static mdf_status set_inputs(const struct instance *instance, uint64_t step)
         if (values->is_typed) {
             view.strength = MDF_STRENGTH_TYPED;
         }
-        for (j = 0; j < values->n_ports; j++) {
+        for (size_t j = 0; j < values->n_ports; j++) {
             struct mdf_state_port *port = &instance->state->ports[values->ports[j]];
 
             port->repeats = values->step_bytes == 0;
@@ -277,9 +275,8 @@ static mdf_status take_row(const struct instance *instance, size_t row)
 {
     const struct mdf_sweep *sweep = instance->sweep;
     mdf_status status = MDF_OK;
-    size_t i;
 
-    for (i = 0; i < sweep->n_records && status == MDF_OK; i++) {
+    for (size_t i = 0; i < sweep->n_records && status == MDF_OK; i++) {
         const struct mdf_swept_record *record = &sweep->records[i];
         const struct mdf_value *value = mdf_state_output(instance->state, record->node, record->output);
         struct mdf_value made = {0};
@@ -329,9 +326,7 @@ static bool is_stopped(const struct instance *instance, double *next_s)
 
 bool mdf_sweep_has_series(const struct mdf_sweep *sweep)
 {
-    size_t i;
-
-    for (i = 0; i < sweep->n_inputs; i++) {
+    for (size_t i = 0; i < sweep->n_inputs; i++) {
         if (sweep->inputs[i].step_bytes != 0) {
             return true;
         }
@@ -489,10 +484,9 @@ mdf_status mdf_sweep_give_values(const struct mdf_sweep *sweep, struct mdf_state
 {
     const struct instance instance = {.sweep = sweep, .state = state, .number = number};
     mdf_status status = step == 0 ? set_parameters(&instance) : MDF_OK;
-    size_t i, j;
 
-    for (i = 0; i < sweep->n_inputs; i++) {
-        for (j = 0; j < sweep->inputs[i].n_ports; j++) { /* of another instance */
+    for (size_t i = 0; i < sweep->n_inputs; i++) {
+        for (size_t j = 0; j < sweep->inputs[i].n_ports; j++) { /* of another instance */
             state->ports[sweep->inputs[i].ports[j]].has_value = false;
         }
     }
@@ -514,9 +508,9 @@ mdf_status mdf_sweep_write_row(const struct mdf_sweep *sweep, struct mdf_state *
  * run yet after a step, they are float64, which has a NaN for that. */
 static mdf_status keep_forms(struct mdf_sweep *sweep, const struct instance *instance)
 {
-    size_t i, total;
+    size_t total;
 
-    for (i = 0; i < sweep->n_records; i++) {
+    for (size_t i = 0; i < sweep->n_records; i++) {
         struct mdf_swept_record *form = &instance->forms[i];
 
         if (form->dtype == MDF_DTYPE_NONE || sweep->records[i].dtype != MDF_DTYPE_NONE) {
@@ -549,7 +543,7 @@ static bool lacks_forms(const struct mdf_sweep *sweep)
 static mdf_status look_for_forms(struct mdf_sweep *sweep, struct instance *instance)
 {
     mdf_status status = MDF_OK;
-    size_t n = sweep->n_instances < MDF_SWEEP_SHOWS_FORMS ? sweep->n_instances : MDF_SWEEP_SHOWS_FORMS, i;
+    size_t n = sweep->n_instances < MDF_SWEEP_SHOWS_FORMS ? sweep->n_instances : MDF_SWEEP_SHOWS_FORMS;
 
     for (; instance->number < n && status == MDF_OK && lacks_forms(sweep); instance->number++) {
         status = run(instance);
@@ -557,7 +551,7 @@ static mdf_status look_for_forms(struct mdf_sweep *sweep, struct instance *insta
             status = keep_forms(sweep, instance);
         }
     }
-    for (i = 0; i < sweep->n_records; i++) {
+    for (size_t i = 0; i < sweep->n_records; i++) {
         if (status == MDF_OK && sweep->records[i].dtype == MDF_DTYPE_NONE) {
             instance->forms[i].dtype = MDF_DTYPE_FLOAT64;
             instance->forms[i].n_elements = 1;
@@ -571,7 +565,6 @@ mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
 {
     struct instance instance = {.sweep = sweep, .n_steps = sweep->n_steps, .arena = &sweep->arena, .error = error};
     mdf_status status;
-    size_t i;
 
     if (!lacks_forms(sweep)) {
         return MDF_OK;
@@ -580,7 +573,7 @@ mdf_status mdf_sweep_find_forms(struct mdf_sweep *sweep, mdf_error *error)
     if (instance.forms == NULL) {
         return mdf_memory_error(&sweep->memory, error);
     }
-    for (i = 0; i < sweep->n_records; i++) {
+    for (size_t i = 0; i < sweep->n_records; i++) {
         instance.forms[i] = (struct mdf_swept_record){
             .node = sweep->records[i].node, .output = sweep->records[i].output, .dtype = MDF_DTYPE_NONE};
     }

@@ -69,14 +69,13 @@ static bool make_lanes(struct mdf_sweep_lanes *lanes)
 static bool make_contexts(struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_context *own = &lanes->state->shared->execution.context;
-    size_t i;
 
     if (mdf_code_find_draw(lanes->state->program->code) == NULL) {
         return true;
     }
     lanes->contexts = mdf_arena_array(&lanes->arena, lanes->n_lanes, sizeof *lanes->contexts);
     lanes->all_contexts = mdf_arena_array(&lanes->arena, 2 * lanes->n_lanes, sizeof *lanes->all_contexts);
-    for (i = 0; i < 2 * lanes->n_lanes && lanes->contexts != NULL && lanes->all_contexts != NULL; i++) {
+    for (size_t i = 0; i < 2 * lanes->n_lanes && lanes->contexts != NULL && lanes->all_contexts != NULL; i++) {
         struct mdf_context *context = &lanes->all_contexts[i];
 
         context->memory = own->memory;
@@ -121,20 +120,19 @@ struct mdf_sweep_lanes *mdf_sweep_lanes_new(struct mdf_sweep *sweep, struct mdf_
 static void forget(struct mdf_sweep_lanes *lanes)
 {
     struct mdf_memory *memory = lanes_memory(lanes);
-    size_t i, j;
 
-    for (i = 0; i < N_LANE_KINDS; i++) {
+    for (size_t i = 0; i < N_LANE_KINDS; i++) {
         mdf_lowered_release(lanes->programs[i].wide); /* which gives seats back the memory that they had */
-        for (j = 0; lanes->programs[i].fixed != NULL && j < lanes->programs[i].narrow->n_inputs; j++) {
+        for (size_t j = 0; lanes->programs[i].fixed != NULL && j < lanes->programs[i].narrow->n_inputs; j++) {
             mdf_value_clear(memory, &lanes->programs[i].fixed[j]);
         }
     }
-    for (i = 0; i < lanes->n_seats; i++) {
+    for (size_t i = 0; i < lanes->n_seats; i++) {
         mdf_value_clear(memory, &lanes->seats[i].value);
         mdf_value_clear(memory, &lanes->seats[i].kept);
         mdf_value_clear(memory, &lanes->seats[i].fresh);
     }
-    for (i = 0; i < N_LANE_KINDS; i++) {
+    for (size_t i = 0; i < N_LANE_KINDS; i++) {
         mdf_lowered_release(lanes->programs[i].narrow);
     }
     memset(lanes->programs, 0, sizeof lanes->programs);
@@ -147,14 +145,13 @@ static void forget(struct mdf_sweep_lanes *lanes)
 void mdf_sweep_lanes_release(struct mdf_sweep_lanes *lanes)
 {
     struct mdf_memory *memory;
-    size_t i;
 
     if (lanes == NULL) {
         return;
     }
     memory = lanes_memory(lanes);
     forget(lanes);
-    for (i = 0; i < 2 * lanes->n_lanes && lanes->all_contexts != NULL; i++) {
+    for (size_t i = 0; i < 2 * lanes->n_lanes && lanes->all_contexts != NULL; i++) {
         mdf_random_release_streams(&lanes->all_contexts[i]);
     }
     mdf_sweep_free_rows((struct mdf_sweep *)(uintptr_t)lanes->sweep, lanes->rows);
@@ -178,17 +175,15 @@ struct mdf_lowered *mdf_sweep_lanes_form(const struct mdf_sweep_lanes *lanes, si
 
 const struct mdf_value *mdf_sweep_lanes_slot(const struct mdf_sweep_lanes *lanes, const struct mdf_value *value)
 {
-    size_t i, j;
-
-    for (i = 0; i < lanes->n_seats; i++) {
+    for (size_t i = 0; i < lanes->n_seats; i++) {
         if (value == &lanes->seats[i].value) {
             return lanes->seats[i].slot;
         }
     }
-    for (i = 0; i < N_LANE_KINDS; i++) { /* what is the same in all instances */
+    for (size_t i = 0; i < N_LANE_KINDS; i++) { /* what is the same in all instances */
         const struct lane_program *program = &lanes->programs[i];
 
-        for (j = 0; program->narrow != NULL && j < program->narrow->n_inputs; j++) {
+        for (size_t j = 0; program->narrow != NULL && j < program->narrow->n_inputs; j++) {
             if (value == &program->fixed[j]) {
                 return program->narrow->values[program->narrow->inputs[j]].source;
             }
@@ -204,7 +199,6 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     static const enum mdf_whole_part parts[] = {MDF_WHOLE_FIRST, MDF_WHOLE_SECOND, MDF_WHOLE_SINGLE, MDF_WHOLE_MANY_SEEN};
     struct lane_program *program = &lanes->programs[kind];
     const struct mdf_value *steps, *taken;
-    size_t i;
 
     program->narrow =
         mdf_whole_lower(lanes->state, kind == LANES_MANY && !lanes->is_stream ? MDF_WHOLE_MANY : parts[kind], &lanes->refusal);
@@ -219,7 +213,7 @@ static bool lower(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     }
     steps = mdf_whole_counter_value(lanes->state, MDF_COUNTER_STEPS);
     taken = mdf_whole_counter_value(lanes->state, MDF_COUNTER_TAKEN);
-    for (i = 0; i < program->narrow->n_inputs; i++) {
+    for (size_t i = 0; i < program->narrow->n_inputs; i++) {
         const struct mdf_value *source = program->narrow->values[program->narrow->inputs[i]].source;
 
         if (source != steps && source != taken && !mdf_value_copy_apart(lanes_memory(lanes), &program->fixed[i], source)) {
@@ -345,9 +339,8 @@ static const struct mdf_swept_values *swept_values(const struct mdf_program_para
 {
     const struct mdf_swept_values *found = NULL;
     bool varies = false;
-    size_t i;
 
-    for (i = 0; i < sweep->n_parameters; i++) {
+    for (size_t i = 0; i < sweep->n_parameters; i++) {
         if (mdf_part_is_named(parameter->node, parameter->id, sweep->parameters[i].name)) {
             found = &sweep->parameters[i];
             varies = varies || found->instance_bytes > 0;
@@ -360,9 +353,8 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_program *program = lanes->state->program;
     const struct mdf_sweep *sweep = lanes->sweep;
-    size_t i, j;
 
-    for (i = 0; i < program->n_parameters; i++) {
+    for (size_t i = 0; i < program->n_parameters; i++) {
         const struct mdf_swept_values *values = swept_values(&program->parameters[i], sweep);
 
         if (values != NULL &&
@@ -370,10 +362,10 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
             return false;
         }
     }
-    for (i = 0; i < sweep->n_inputs; i++) {
+    for (size_t i = 0; i < sweep->n_inputs; i++) {
         const struct mdf_swept_values *input = &sweep->inputs[i];
 
-        for (j = 0; input->instance_bytes + input->step_bytes > 0 && j < input->n_ports; j++) {
+        for (size_t j = 0; input->instance_bytes + input->step_bytes > 0 && j < input->n_ports; j++) {
             if (!add_swept(lanes, mdf_frame_slot(lanes->state->frame, program->ports[input->ports[j]].slot), input,
                            input->step_bytes > 0, input->instance_bytes == 0)) {
                 return false;
@@ -382,7 +374,7 @@ static bool add_all_swept(struct mdf_sweep_lanes *lanes)
     }
     lanes->n_swept = lanes->n_seats;
     lanes->is_direct = true;
-    for (i = 0; i < lanes->n_swept; i++) {
+    for (size_t i = 0; i < lanes->n_swept; i++) {
         lanes->is_direct = lanes->is_direct && is_direct(&lanes->seats[i]);
     }
     return true;
@@ -426,13 +418,12 @@ static bool add_counters(struct mdf_sweep_lanes *lanes)
 static bool mark(struct lane_program *program, bool is_steady)
 {
     bool changes = false;
-    size_t i;
 
-    for (i = 0; i < program->narrow->n_inputs; i++) {
+    for (size_t i = 0; i < program->narrow->n_inputs; i++) {
         program->varies[program->narrow->inputs[i]] = program->inputs[i] != NULL && program->inputs[i]->varies;
     }
     mdf_lanes_mark(program->narrow, program->varies);
-    for (i = 0; i < program->narrow->n_outputs; i++) {
+    for (size_t i = 0; i < program->narrow->n_outputs; i++) {
         struct lane_seat *seat = program->outputs[i];
         bool varies = program->varies[program->narrow->outputs[i].id];
 
@@ -446,7 +437,6 @@ static bool mark(struct lane_program *program, bool is_steady)
 static bool connect(struct mdf_sweep_lanes *lanes, struct lane_program *program)
 {
     const struct mdf_lowered *narrow = program->narrow;
-    size_t i;
 
     program->inputs = mdf_arena_array(&lanes->arena, narrow->n_inputs, sizeof *program->inputs);
     program->outputs = mdf_arena_array(&lanes->arena, narrow->n_outputs, sizeof *program->outputs);
@@ -455,13 +445,13 @@ static bool connect(struct mdf_sweep_lanes *lanes, struct lane_program *program)
     if (program->inputs == NULL || program->outputs == NULL || program->found == NULL || program->goes == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    for (i = 0; i < narrow->n_inputs; i++) {
+    for (size_t i = 0; i < narrow->n_inputs; i++) {
         struct lane_seat *seat = find_seat(lanes, narrow->values[narrow->inputs[i]].source);
 
         program->inputs[i] = seat != NULL && (seat->is_swept || seat->is_written) ? seat : NULL;
         program->found[i] = program->inputs[i] != NULL ? &seat->value : &program->fixed[i];
     }
-    for (i = 0; i < narrow->n_outputs; i++) {
+    for (size_t i = 0; i < narrow->n_outputs; i++) {
         program->outputs[i] =
             make_item(lanes, narrow->outputs[i].slot, narrow->outputs[i].n_items > 0 ? narrow->outputs[i].index + 1 : 0);
         program->goes[i] = &program->outputs[i]->value;
@@ -475,16 +465,15 @@ static bool find_unknown(struct mdf_sweep_lanes *lanes, struct lane_program *pro
 {
     const struct mdf_lowered *narrow = program->narrow;
     bool changes = false;
-    size_t i;
 
     memset(program->varies, 0, narrow->n_values * sizeof *program->varies);
-    for (i = 0; i < narrow->n_inputs; i++) {
+    for (size_t i = 0; i < narrow->n_inputs; i++) {
         program->varies[narrow->inputs[i]] = program->inputs[i] != NULL
                                                  ? program->inputs[i]->is_unknown
                                                  : mdf_whole_may_write(lanes->state, narrow->values[narrow->inputs[i]].source);
     }
     mdf_lanes_mark_what_follows(narrow, program->varies);
-    for (i = 0; i < narrow->n_outputs; i++) {
+    for (size_t i = 0; i < narrow->n_outputs; i++) {
         bool is_unknown = program->varies[narrow->outputs[i].id];
 
         changes = changes || (is_unknown && !program->outputs[i]->is_unknown);
@@ -496,9 +485,7 @@ static bool find_unknown(struct mdf_sweep_lanes *lanes, struct lane_program *pro
 
 static void note_written(struct lane_program *program)
 {
-    size_t i;
-
-    for (i = 0; i < program->narrow->n_outputs; i++) {
+    for (size_t i = 0; i < program->narrow->n_outputs; i++) {
         program->outputs[i]->is_written = true;
     }
 }
@@ -554,14 +541,14 @@ static bool find_seats_of(struct mdf_sweep_lanes *lanes, struct lane_record *rec
 {
     const struct mdf_value *value = record->constant;
     bool is_list = value->kind == MDF_KIND_LIST;
-    size_t n = is_list ? value->length : 1, i;
+    size_t n = is_list ? value->length : 1;
 
     record->n_items = is_list ? n : 0;
     record->seats = mdf_arena_array(&lanes->arena, n, sizeof *record->seats);
     if (record->seats == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         record->seats[i] = find_item(lanes, value, is_list ? i + 1 : 0);
         if (record->seats[i] != NULL && !can_be_recorded(lanes, record->seats[i])) {
             return false;
@@ -577,13 +564,12 @@ static bool find_seats_of(struct mdf_sweep_lanes *lanes, struct lane_record *rec
 static bool find_recorded(struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_sweep *sweep = lanes->sweep;
-    size_t i;
 
     lanes->recorded = mdf_arena_array(&lanes->arena, sweep->n_records, sizeof *lanes->recorded);
     if (lanes->recorded == NULL) {
         return refuse(lanes, MDF_REFUSED_OUT_OF_MEMORY);
     }
-    for (i = 0; i < sweep->n_records; i++) {
+    for (size_t i = 0; i < sweep->n_records; i++) {
         struct lane_record *record = &lanes->recorded[i];
 
         record->constant = mdf_state_output(lanes->state, sweep->records[i].node, sweep->records[i].output);
@@ -613,13 +599,12 @@ static bool find_needed(struct lane_program *program)
 {
     const struct mdf_lowered *narrow = program->narrow;
     bool changes = false;
-    size_t i;
 
-    for (i = 0; i < narrow->n_outputs; i++) {
+    for (size_t i = 0; i < narrow->n_outputs; i++) {
         program->needed[narrow->outputs[i].id] = program->needed[narrow->outputs[i].id] || program->outputs[i]->is_wanted;
     }
     mdf_lanes_need(narrow, program->needed);
-    for (i = 0; i < narrow->n_inputs; i++) {
+    for (size_t i = 0; i < narrow->n_inputs; i++) {
         if (program->needed[narrow->inputs[i]] && program->inputs[i] != NULL && !program->inputs[i]->is_wanted) {
             program->inputs[i]->is_wanted = changes = true;
         }
@@ -631,12 +616,11 @@ static bool find_needed(struct lane_program *program)
 static void leave_out_unwanted(struct lane_program *program)
 {
     const struct mdf_lowered *narrow = program->narrow;
-    size_t i;
 
-    for (i = 0; i < narrow->n_inputs; i++) {
+    for (size_t i = 0; i < narrow->n_inputs; i++) {
         program->inputs[i] = program->needed[narrow->inputs[i]] ? program->inputs[i] : NULL;
     }
-    for (i = 0; i < narrow->n_outputs; i++) {
+    for (size_t i = 0; i < narrow->n_outputs; i++) {
         program->goes[i] = program->outputs[i]->is_wanted ? program->goes[i] : NULL;
     }
 }
@@ -646,7 +630,7 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
 {
     struct lane_seat *const told[] = {lanes->steps, lanes->taken, lanes->stop};
     bool changes = true;
-    size_t i, j;
+    size_t i;
 
     for (i = 0; i < sizeof told / sizeof *told; i++) {
         if (told[i] != NULL) {
@@ -656,7 +640,7 @@ static void find_wanted(struct mdf_sweep_lanes *lanes)
     for (i = 0; i < lanes->sweep->n_records; i++) {
         const struct lane_record *record = &lanes->recorded[i];
 
-        for (j = 0; record->seats != NULL && record->is_kept && j < (record->n_items > 0 ? record->n_items : 1); j++) {
+        for (size_t j = 0; record->seats != NULL && record->is_kept && j < (record->n_items > 0 ? record->n_items : 1); j++) {
             record->seats[j]->is_wanted = true;
         }
     }
@@ -705,16 +689,15 @@ static void add_begun(struct mdf_sweep_lanes *lanes, const struct mdf_value *slo
 static bool add_all_begun(struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_lowered *narrow = lanes->programs[LANES_MANY].narrow;
-    size_t i;
 
-    for (i = 0; i < narrow->n_inputs; i++) {
+    for (size_t i = 0; i < narrow->n_inputs; i++) {
         const struct mdf_lowered_value *value = &narrow->values[narrow->inputs[i]];
 
         if (mdf_whole_may_write(lanes->state, value->source)) {
             add_begun(lanes, value->source, &value->form);
         }
     }
-    for (i = 0; i < lanes->sweep->n_records; i++) {
+    for (size_t i = 0; i < lanes->sweep->n_records; i++) {
         const struct mdf_value *value =
             mdf_state_output(lanes->state, lanes->sweep->records[i].node, lanes->sweep->records[i].output);
 
@@ -756,9 +739,8 @@ static bool connect_steady(struct mdf_sweep_lanes *lanes)
 static bool connect_all(struct mdf_sweep_lanes *lanes)
 {
     struct lane_program *programs = lanes->programs;
-    size_t i;
 
-    for (i = LANES_FIRST; i <= LANES_SECOND && programs[i].narrow != NULL; i++) {
+    for (size_t i = LANES_FIRST; i <= LANES_SECOND && programs[i].narrow != NULL; i++) {
         if (!connect(lanes, &programs[i])) {
             return false;
         }
@@ -776,10 +758,10 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
 {
     enum { N_COUNTERS = 2 };
     struct lane_program *programs = lanes->programs;
-    size_t n_seats = lanes->state->program->n_parameters + lanes->state->program->n_ports + N_COUNTERS, i;
+    size_t n_seats = lanes->state->program->n_parameters + lanes->state->program->n_ports + N_COUNTERS;
 
     n_seats += lanes->sweep->n_records;
-    for (i = 0; i < N_LANE_KINDS; i++) {
+    for (size_t i = 0; i < N_LANE_KINDS; i++) {
         n_seats += programs[i].narrow == NULL ? 0 : programs[i].narrow->n_inputs + programs[i].narrow->n_outputs;
     }
     lanes->seats = mdf_arena_array(&lanes->arena, n_seats, sizeof *lanes->seats);
@@ -797,7 +779,7 @@ static bool prepare(struct mdf_sweep_lanes *lanes)
     if (!wants_one_type(lanes)) {
         return false;
     }
-    for (i = 0; i < N_LANE_KINDS; i++) {
+    for (size_t i = 0; i < N_LANE_KINDS; i++) {
         if (programs[i].narrow != NULL && !widen(lanes, &programs[i])) {
             return false;
         }

@@ -35,15 +35,13 @@ bool lanes_make_room(const struct mdf_sweep_lanes *lanes, struct mdf_value *valu
 /* n elements that lie so many bytes apart. */
 static void move_apart(char *target, size_t target_step, const char *source, size_t source_step, size_t n, size_t size)
 {
-    size_t i;
-
     if (size == sizeof(uint64_t)) { /* as most are */
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             memcpy(target + i * target_step, source + i * source_step, sizeof(uint64_t));
         }
         return;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         memcpy(target + i * target_step, source + i * source_step, size);
     }
 }
@@ -67,12 +65,11 @@ static void take_lane(const struct mdf_sweep_lanes *lanes, const struct mdf_valu
 bool lanes_spread(const struct mdf_sweep_lanes *lanes, struct lane_seat *seat)
 {
     struct mdf_value wide = {0};
-    size_t lane;
 
     if (seat->value.kind != MDF_KIND_TENSOR || !lanes_make_room(lanes, &wide, &seat->value)) {
         return false;
     }
-    for (lane = 0; lane < lanes->n_lanes; lane++) {
+    for (size_t lane = 0; lane < lanes->n_lanes; lane++) {
         put_lane(lanes, &wide, lane, seat->value.data);
     }
     mdf_value_swap(&wide, &seat->value);
@@ -123,9 +120,7 @@ static const struct mdf_value *look_at_lane(struct mdf_sweep_lanes *lanes, const
 
 static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_swept; i++) {
+    for (size_t i = 0; i < lanes->n_swept; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         if (step > 0 && !seat->is_series) {
@@ -142,9 +137,7 @@ static bool begin_swept(struct mdf_sweep_lanes *lanes, uint64_t step)
 /* What an instance has been given, as the values of a lane. */
 static bool take_given(struct mdf_sweep_lanes *lanes, size_t lane, uint64_t step)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_swept; i++) {
+    for (size_t i = 0; i < lanes->n_swept; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         if (step > 0 && !seat->is_series) {
@@ -167,9 +160,8 @@ static void take_directly(struct mdf_sweep_lanes *lanes, struct lane_seat *seat,
 {
     struct mdf_sweep_places places = mdf_sweep_places_of(lanes->sweep, seat->given, first, step);
     bool is_word = seat->value.length == lanes->n_lanes && size_of(&seat->value) == sizeof(uint64_t); /* as most are */
-    size_t lane;
 
-    for (lane = 0; lane < lanes->n_lanes; lane++) {
+    for (size_t lane = 0; lane < lanes->n_lanes; lane++) {
         if (is_word) {
             memcpy((char *)seat->value.data + lane * sizeof(uint64_t), places.at, sizeof(uint64_t));
         } else {
@@ -184,20 +176,18 @@ static void take_directly(struct mdf_sweep_lanes *lanes, struct lane_seat *seat,
 /* Else they are brought to the types of the model by one state after the other. */
 bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint64_t step)
 {
-    size_t lane, i;
-
     if (step > 0 && !mdf_sweep_has_series(lanes->sweep)) {
         return true;
     }
     if (!begin_swept(lanes, step)) {
         return false;
     }
-    for (i = 0; i < lanes->n_swept && lanes->is_direct; i++) {
+    for (size_t i = 0; i < lanes->n_swept && lanes->is_direct; i++) {
         if (step == 0 || lanes->seats[i].is_series) {
             take_directly(lanes, &lanes->seats[i], first, n, step);
         }
     }
-    for (lane = 0; lane < lanes->n_lanes && !lanes->is_direct; lane++) {
+    for (size_t lane = 0; lane < lanes->n_lanes && !lanes->is_direct; lane++) {
         size_t number = first + (lane < n ? lane : n - 1);
 
         if (mdf_sweep_give_values(lanes->sweep, lanes->state, number, step) != MDF_OK || !take_given(lanes, lane, step)) {
@@ -212,18 +202,17 @@ bool lanes_set_swept(struct mdf_sweep_lanes *lanes, size_t first, size_t n, uint
 bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
 {
     struct lane_program *program = &lanes->programs[kind];
-    size_t i;
 
     if (program->wide == NULL) {
         return false;
     }
-    for (i = 0; i < program->narrow->n_inputs; i++) {
+    for (size_t i = 0; i < program->narrow->n_inputs; i++) {
         if (program->inputs[i] != NULL && program->varies[program->narrow->inputs[i]] && !program->inputs[i]->has_lanes &&
             !lanes_spread(lanes, program->inputs[i])) {
             return false;
         }
     }
-    for (i = 0; i < lanes->n_lanes && lanes->contexts != NULL; i++) {
+    for (size_t i = 0; i < lanes->n_lanes && lanes->contexts != NULL; i++) {
         lanes->contexts[i] = lanes->drawing[i].context;
     }
     if (lanes->traps.kind == MDF_KIND_TENSOR) {
@@ -232,7 +221,7 @@ bool lanes_run_program(struct mdf_sweep_lanes *lanes, enum lane_kind kind)
     if (mdf_lowered_run_in_time(program->wide) != MDF_LOWERED_DONE) {
         return false;
     }
-    for (i = 0; i < program->narrow->n_outputs; i++) {
+    for (size_t i = 0; i < program->narrow->n_outputs; i++) {
         program->outputs[i]->has_lanes = program->goes[i] != NULL ? program->varies[program->narrow->outputs[i].id]
                                                                   : program->outputs[i]->has_lanes;
     }
@@ -276,9 +265,8 @@ static bool make_list_array(struct mdf_sweep_lanes *lanes, const struct lane_rec
     struct mdf_memory *memory = lanes_memory(lanes);
     struct mdf_value list = {0}, *items = mdf_value_make_list(memory, &list, record->n_items);
     bool done = items != NULL;
-    size_t i;
 
-    for (i = 0; i < record->n_items && done; i++) {
+    for (size_t i = 0; i < record->n_items && done; i++) {
         const struct mdf_value *item = look_at_lane(lanes, record->seats[i], lane);
 
         done = item != NULL && mdf_value_copy_apart(memory, &items[i], item);
@@ -313,9 +301,8 @@ static bool write_record(struct mdf_sweep_lanes *lanes, const struct mdf_sweep_t
 static bool write_row(struct mdf_sweep_lanes *lanes, struct lane *of, size_t lane)
 {
     const struct mdf_sweep_target target = target_of(lanes, of);
-    size_t i;
 
-    for (i = 0; i < lanes->sweep->n_records; i++) {
+    for (size_t i = 0; i < lanes->sweep->n_records; i++) {
         if (lanes->recorded[i].is_kept && !write_directly(lanes, &target, of, lane, i) && !write_record(lanes, &target, of, lane, i)) {
             return false;
         }
@@ -389,9 +376,9 @@ bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, const int6
     const uint8_t *look = find_lanes_to_look_at(lanes);
     const uint64_t last = lanes->sweep->n_steps;
     uint64_t n_used = 0, most = 0;
-    size_t n_live = 0, i;
+    size_t n_live = 0;
 
-    for (i = 0; i < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes; i++) {
         uint64_t n = taken != NULL ? (uint64_t)taken[i] : n_steps;
 
         if (of[i].state != LANE_LIVE) {
@@ -413,9 +400,7 @@ bool lanes_take_stock(struct mdf_sweep_lanes *lanes, struct lane *of, const int6
 
 void lanes_fail(const struct mdf_sweep_lanes *lanes, struct lane *of)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes; i++) {
         of[i].state = of[i].state == LANE_LIVE ? LANE_FAILED : of[i].state;
     }
 }
@@ -430,9 +415,7 @@ static void hand_on_failed(struct mdf_sweep_lanes *lanes, size_t number, const s
 
 void lanes_settle(struct mdf_sweep_lanes *lanes, struct lane *of, const struct mdf_sweep_feed *feed)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes; i++) {
         struct lane *lane = &of[i];
 
         if (lane->state == LANE_LIVE || lane->state == LANE_EMPTY) {
@@ -460,9 +443,7 @@ void lanes_settle(struct mdf_sweep_lanes *lanes, struct lane *of, const struct m
 /* See lanes_imitate. */
 static bool imitate(struct mdf_sweep_lanes *lanes, size_t lane, size_t other)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_seats; i++) {
+    for (size_t i = 0; i < lanes->n_seats; i++) {
         struct lane_seat *seat = &lanes->seats[i];
         const struct mdf_value *value;
 
@@ -480,12 +461,12 @@ static bool imitate(struct mdf_sweep_lanes *lanes, size_t lane, size_t other)
 
 bool lanes_imitate(struct mdf_sweep_lanes *lanes, const struct lane *of)
 {
-    size_t i, live = 0;
+    size_t live = 0;
 
     while (live < lanes->n_lanes && of[live].state != LANE_LIVE) {
         live++;
     }
-    for (i = 0; i < lanes->n_lanes && live < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes && live < lanes->n_lanes; i++) {
         if (of[i].state != LANE_LIVE && !imitate(lanes, i, live)) {
             return false;
         }
@@ -508,9 +489,8 @@ static void seed_lanes(struct mdf_sweep_lanes *lanes, const struct lane *of, siz
 {
     struct mdf_twister *twisters[MDF_SWEEP_MOST_LANES];
     uint64_t seeds[MDF_SWEEP_MOST_LANES];
-    size_t i;
 
-    for (i = 0; i < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes; i++) {
         lanes->has_numpy = lanes->has_numpy || of[i].context->numpy_random.is_seeded;
         of[i].context->error.code = MDF_OK;
         seeds[i] = mdf_sweep_instance_seed(lanes->sweep, first + (i < n ? i : n - 1));
@@ -524,9 +504,7 @@ static void seed_lanes(struct mdf_sweep_lanes *lanes, const struct lane *of, siz
 
 static void begin_lanes(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes; i++) {
         of[i] = (struct lane){.state = i < n ? LANE_LIVE : LANE_EMPTY,
                               .number = first + i,
                               .place = of[i].place,
@@ -557,9 +535,7 @@ bool lanes_begin(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, s
 /* The slots that an instance has left, as those of a lane. */
 static bool take_slots(struct mdf_sweep_lanes *lanes, size_t lane)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_seats; i++) {
+    for (size_t i = 0; i < lanes->n_seats; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         if (!seat->is_begun && (i >= lanes->n_swept || seat->is_series || seat->is_shared)) {
@@ -577,12 +553,12 @@ static bool take_slots(struct mdf_sweep_lanes *lanes, size_t lane)
 static bool holds_what_held(const struct mdf_sweep_lanes *lanes)
 {
     const struct mdf_state *state = lanes->state;
-    size_t n = state->program->code->n_slots, i;
+    size_t n = state->program->code->n_slots;
     bool holds;
 
     mdf_whole_note_have_run(state, lanes->have_run);
     holds = memcmp(lanes->had_run, lanes->have_run, mdf_whole_n_nodes(state) * sizeof *lanes->had_run) == 0;
-    for (i = 0; i < n && holds; i++) {
+    for (size_t i = 0; i < n && holds; i++) {
         const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
 
         holds = lanes->aliases[i] == MDF_NO_OPERAND || mdf_value_equal(slot, mdf_frame_slot(state->frame, lanes->aliases[i]));
@@ -594,7 +570,7 @@ static void begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t l
 {
     struct mdf_sweep_target target = target_of(lanes, of);
     mdf_error error = {0};
-    uint64_t at_once = 1, step;
+    uint64_t at_once = 1;
     mdf_status status;
 
     target.at_once = &at_once;
@@ -608,18 +584,16 @@ static void begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t l
         of->state = LANE_FAILED;
     }
     of->step = lanes->n_alone;
-    for (step = 0; step < lanes->n_alone; step++) {
+    for (uint64_t step = 0; step < lanes->n_alone; step++) {
         of->row += mdf_sweep_is_recorded(lanes->sweep, step);
     }
 }
 
 bool lanes_begin_alone(struct mdf_sweep_lanes *lanes, struct lane *of, size_t first, size_t n)
 {
-    size_t i;
-
     mdf_state_end(lanes->state);
     begin_lanes(lanes, of, first, n);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         begin_alone(lanes, &of[i], i);
     }
     return mdf_state_begin(lanes->state, NULL);
@@ -632,17 +606,16 @@ static bool go_on(struct mdf_sweep_lanes *lanes, size_t first, size_t n)
 {
     enum { MOST_AT_ONCE = 1 << 14 };
     const struct mdf_sweep *sweep = lanes->sweep;
-    uint64_t step, n_left, n_skipped;
-    size_t i;
+    uint64_t n_left, n_skipped;
 
-    for (step = LANES_SINGLE; step < sweep->n_steps && lanes_any_lives(lanes, lanes->lanes); step++) {
+    for (uint64_t step = LANES_SINGLE; step < sweep->n_steps && lanes_any_lives(lanes, lanes->lanes); step++) {
         n_left = mdf_sweep_count_unseen(sweep, step);
         n_skipped = mdf_sweep_has_series(sweep) || n_left == 0 ? 0 : n_left < MOST_AT_ONCE ? n_left : MOST_AT_ONCE;
         lanes->n_steps = (int64_t)n_skipped;
         if (n_skipped > 0 && !lanes_run_program(lanes, LANES_MANY)) {
             return false;
         }
-        for (i = 0; i < n && n_skipped > 0; i++) {
+        for (size_t i = 0; i < n && n_skipped > 0; i++) {
             lanes->lanes[i].step += n_skipped;
             lanes->lanes[i].state = is_trapped(lanes, i) && lanes->lanes[i].state == LANE_LIVE ? LANE_FAILED
                                                                                               : lanes->lanes[i].state;

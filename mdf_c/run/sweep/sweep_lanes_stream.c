@@ -41,9 +41,8 @@ static bool is_moved(const struct lane_seat *seat)
 static bool keep_live(struct mdf_sweep_lanes *lanes)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < lanes->n_seats && done; i++) {
+    for (size_t i = 0; i < lanes->n_seats && done; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         done = !is_moved(seat) || copy_lanes(lanes, &seat->kept, &seat->value);
@@ -55,9 +54,8 @@ static bool keep_live(struct mdf_sweep_lanes *lanes)
 static bool bring_back_live(struct mdf_sweep_lanes *lanes)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < lanes->n_seats && done; i++) {
+    for (size_t i = 0; i < lanes->n_seats && done; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         if (is_moved(seat)) {
@@ -72,9 +70,8 @@ static bool bring_back_live(struct mdf_sweep_lanes *lanes)
 static bool spread_all(struct mdf_sweep_lanes *lanes)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < lanes->n_seats && done; i++) {
+    for (size_t i = 0; i < lanes->n_seats && done; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         done = !is_moved(seat) || seat->has_lanes || lanes_spread(lanes, seat);
@@ -107,9 +104,7 @@ static void move_elements(const struct mdf_sweep_lanes *lanes, const struct move
 
 static bool move_lanes(struct mdf_sweep_lanes *lanes, const struct moves *moves)
 {
-    size_t i;
-
-    for (i = 0; i < lanes->n_seats; i++) {
+    for (size_t i = 0; i < lanes->n_seats; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         if (is_moved(seat) && seat->fresh.kind == MDF_KIND_TENSOR) {
@@ -137,9 +132,8 @@ static void take_all_places(struct mdf_sweep_lanes *lanes)
 static bool bring_all(struct mdf_sweep_lanes *lanes)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < lanes->n_seats && done; i++) {
+    for (size_t i = 0; i < lanes->n_seats && done; i++) {
         struct lane_seat *seat = &lanes->seats[i];
 
         if (seat->fresh.kind == MDF_KIND_TENSOR) {
@@ -268,9 +262,8 @@ static bool set_steps(struct mdf_sweep_lanes *lanes)
 {
     int64_t *steps = lanes->steps->value.data;
     uint64_t farthest = 0;
-    size_t i;
 
-    for (i = 0; i < lanes->n_lanes; i++) {
+    for (size_t i = 0; i < lanes->n_lanes; i++) {
         bool lives = lanes->lanes[i].state == LANE_LIVE;
 
         if (lanes->steps->varies) {

@@ -54,13 +54,12 @@ static bool find_form(struct mdf_sweep *sweep, const mdf_sweep_reduction *reduct
 static bool count_cells(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error)
 {
     bool *is_reduced = mdf_arena_array(&sweep->arena, sweep->n_grid, sizeof *is_reduced);
-    size_t i;
 
     if (is_reduced == NULL) {
         return mdf_memory_error(&sweep->memory, error) == MDF_OK;
     }
     sweep->plan.n_cells = 1;
-    for (i = 0; i < sweep->n_grid; i++) {
+    for (size_t i = 0; i < sweep->n_grid; i++) {
         is_reduced[i] = options->is_reduced == NULL || options->is_reduced[i];
         sweep->plan.n_cells *= is_reduced[i] ? 1 : sweep->grid[i];
     }
@@ -70,7 +69,7 @@ static bool count_cells(struct mdf_sweep *sweep, const mdf_sweep_options *option
 
 bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options *options, mdf_error *error)
 {
-    size_t n = options->n_reductions, n_values, i;
+    size_t n = options->n_reductions, n_values;
     mdf_tensor *forms = mdf_arena_array(&sweep->arena, n, sizeof *forms);
     bool is_whole;
 
@@ -80,7 +79,7 @@ bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options 
     if (forms == NULL || !count_cells(sweep, options, error)) {
         return mdf_memory_error(&sweep->memory, error) == MDF_OK;
     }
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const mdf_sweep_reduction *reduction = &options->reductions[i];
 
         if (!find_values(sweep, reduction->record, &n_values, &is_whole, error)) {
@@ -100,9 +99,7 @@ bool mdf_sweep_take_reductions(struct mdf_sweep *sweep, const mdf_sweep_options 
 
 void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows)
 {
-    size_t i;
-
-    for (i = 0; rows != NULL && i < sweep->n_records; i++) {
+    for (size_t i = 0; rows != NULL && i < sweep->n_records; i++) {
         mdf_memory_release(&sweep->memory, rows[i]);
     }
     mdf_memory_release(&sweep->memory, rows);
@@ -111,10 +108,10 @@ void mdf_sweep_free_rows(struct mdf_sweep *sweep, void **rows)
 void **mdf_sweep_new_rows(struct mdf_sweep *sweep, size_t n_instances, mdf_error *error)
 {
     void **rows = mdf_memory_allocate_zeroed(&sweep->memory, sweep->n_records, sizeof *rows);
-    size_t n_rows, i;
+    size_t n_rows;
     bool fits = mdf_size_multiply(sweep->n_rows, n_instances, &n_rows);
 
-    for (i = 0; rows != NULL && i < sweep->n_records; i++) {
+    for (size_t i = 0; rows != NULL && i < sweep->n_records; i++) {
         rows[i] = fits ? mdf_memory_allocate_zeroed(&sweep->memory, n_rows, sweep->records[i].size_bytes) : NULL;
         if (rows[i] == NULL) {
             mdf_sweep_free_rows(sweep, rows);
@@ -132,12 +129,12 @@ void **mdf_sweep_new_rows(struct mdf_sweep *sweep, size_t n_instances, mdf_error
 /* The number of the cell that an instance belongs to. */
 static size_t cell_of(const struct mdf_sweep *sweep, size_t instance)
 {
-    size_t rest = sweep->first_instance + instance, cell = 0, n_behind = 1, axis;
+    size_t rest = sweep->first_instance + instance, cell = 0, n_behind = 1;
 
     if (sweep->plan.n_cells == 1) {
         return 0;
     }
-    for (axis = sweep->n_grid; axis-- > 0;) {
+    for (size_t axis = sweep->n_grid; axis-- > 0;) {
         size_t length = sweep->grid[axis];
 
         if (!sweep->is_reduced[axis]) {
@@ -164,9 +161,9 @@ bool mdf_sweep_reduces(const struct mdf_sweep *sweep, size_t record)
 static size_t count_in_batch(const struct mdf_sweep *sweep)
 {
     enum { MOST = 64, MOST_BYTES = 1 << 16 };
-    size_t bytes = 1, i;
+    size_t bytes = 1;
 
-    for (i = 0; i < sweep->n_records; i++) {
+    for (size_t i = 0; i < sweep->n_records; i++) {
         bytes += sweep->n_rows * sweep->records[i].size_bytes; /* which fits, as that of all instances does */
     }
     return bytes > MOST_BYTES / MOST ? (bytes > MOST_BYTES ? 1 : MOST_BYTES / bytes) : MOST;
@@ -206,17 +203,17 @@ struct mdf_sweep_batch *mdf_sweep_batch_new(struct mdf_sweep *sweep, mdf_error *
 /* When instances stopped is of those that did, which come first afterwards. */
 static bool reduce_stops(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced)
 {
-    size_t n = 0, i;
+    size_t n = 0;
     bool done = true;
 
-    for (i = 0; i < batch->n; i++) {
+    for (size_t i = 0; i < batch->n; i++) {
         if (batch->stopped[i] >= 0) {
             batch->cells[n] = batch->cells[i];
             batch->stopped[n] = batch->stopped[i];
             batch->stopped_times[n++] = sweep->dt * (double)(batch->stopped[i] - 1);
         }
     }
-    for (i = 0; i < sweep->plan.n_quantities && done; i++) {
+    for (size_t i = 0; i < sweep->plan.n_quantities && done; i++) {
         const struct mdf_quantity *quantity = &sweep->plan.quantities[i];
 
         if (quantity->record == MDF_REDUCED_STOPPED_STEP) {
@@ -231,9 +228,8 @@ static bool reduce_stops(const struct mdf_sweep *sweep, struct mdf_sweep_batch *
 bool mdf_sweep_batch_reduce(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced)
 {
     bool done = true;
-    size_t i;
 
-    for (i = 0; i < sweep->plan.n_quantities && done; i++) {
+    for (size_t i = 0; i < sweep->plan.n_quantities && done; i++) {
         const struct mdf_quantity *quantity = &sweep->plan.quantities[i];
 
         if (quantity->record < MDF_REDUCED_STOPPED_STEP) {
@@ -251,9 +247,7 @@ bool mdf_sweep_batch_reduce(const struct mdf_sweep *sweep, struct mdf_sweep_batc
 bool mdf_sweep_batch_add(const struct mdf_sweep *sweep, struct mdf_sweep_batch *batch, struct mdf_reduced *reduced,
                          const struct mdf_sweep_target *target, size_t instance)
 {
-    size_t i;
-
-    for (i = 0; i < sweep->plan.n_quantities; i++) {
+    for (size_t i = 0; i < sweep->plan.n_quantities; i++) {
         size_t record = sweep->plan.quantities[i].record;
 
         if (record < MDF_REDUCED_STOPPED_STEP) {

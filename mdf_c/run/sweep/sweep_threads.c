@@ -225,7 +225,6 @@ static void watch(struct crew *crew, struct worker *workers, size_t n_workers)
     struct mdf_sweep *sweep = crew->sweep;
     bool is_working = true;
     struct timespec until;
-    size_t i;
 
     while (is_working) {
         if (sweep->progress != NULL &&
@@ -237,7 +236,7 @@ static void watch(struct crew *crew, struct worker *workers, size_t n_workers)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_mutex_lock(&crew->lock);
-        for (i = 0; i < n_workers && atomic_load(&sweep->interrupted); i++) {
+        for (size_t i = 0; i < n_workers && atomic_load(&sweep->interrupted); i++) {
             if (workers[i].state != NULL) {
                 mdf_stop_ask(&workers[i].state->shared->stop);
             }
@@ -263,7 +262,7 @@ static size_t count_threads(const struct mdf_sweep *sweep)
 
 static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers)
 {
-    size_t n_started = 0, i;
+    size_t n_started = 0;
 
     crew->n_working = n_workers;
     while (n_started < n_workers && pthread_create(&workers[n_started].thread, NULL, run_worker, &workers[n_started]) == 0) {
@@ -278,10 +277,10 @@ static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers
         work(&workers[0]);
     }
     watch(crew, workers, n_started);
-    for (i = 0; i < n_started; i++) {
+    for (size_t i = 0; i < n_started; i++) {
         pthread_join(workers[i].thread, NULL);
     }
-    for (i = 0; i < n_workers; i++) {
+    for (size_t i = 0; i < n_workers; i++) {
         if (crew->sweep->look_at_lanes != NULL && workers[i].lanes != NULL) {
             crew->sweep->look_at_lanes(crew->sweep->look_context, workers[i].lanes, workers[i].state);
         }
@@ -294,9 +293,8 @@ static void run_crew(struct crew *crew, struct worker *workers, size_t n_workers
 static void gather(struct crew *crew, struct worker *workers, size_t n_workers)
 {
     struct mdf_sweep *sweep = crew->sweep;
-    size_t i;
 
-    for (i = 0; i < n_workers; i++) {
+    for (size_t i = 0; i < n_workers; i++) {
         struct mdf_reduced *reduced = workers[i].reduced;
 
         if (crew->status == MDF_OK && reduced != NULL &&

@@ -36,9 +36,8 @@ static void visit_own_counters(struct mdf_state *state,
                                void (*visit)(struct mdf_state *state, struct mdf_value *counter, uint64_t *home))
 {
     size_t first = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, MDF_COUNTER_STEPS, 0)), i;
-    int kind;
 
-    for (kind = 0; kind < MDF_COUNTER_KINDS; kind++) {
+    for (int kind = 0; kind < MDF_COUNTER_KINDS; kind++) {
         for (i = 0; i < mdf_whole_n_of(state->program, (enum mdf_counter)kind); i++) {
             uint64_t *home = mdf_whole_home(state, (enum mdf_counter)kind, i);
             size_t slot = MDF_OPERAND_INDEX(mdf_whole_counter(state->program, (enum mdf_counter)kind, i));
@@ -53,9 +52,7 @@ static void visit_own_counters(struct mdf_state *state,
 static void visit_counters(struct mdf_state *state,
                            void (*visit)(struct mdf_state *state, struct mdf_value *counter, uint64_t *home))
 {
-    size_t i;
-
-    for (i = 0; i < state->whole->n_rooms; i++) {
+    for (size_t i = 0; i < state->whole->n_rooms; i++) {
         visit_own_counters(mdf_whole_graph(&state->whole->rooms[i]), visit);
     }
 }
@@ -77,21 +74,18 @@ static void copy_home(struct mdf_state *state, struct mdf_value *counter, uint64
 static void count_nodes(struct mdf_state *state)
 {
     struct mdf_scheduler *scheduler = &state->scheduler;
-    size_t i;
 
     scheduler->n_have_run[MDF_SCOPE_LIFE] = 0;
-    for (i = 0; state->program->schedule != NULL && i < state->program->n_nodes; i++) {
+    for (size_t i = 0; state->program->schedule != NULL && i < state->program->n_nodes; i++) {
         scheduler->n_have_run[MDF_SCOPE_LIFE] += scheduler->counts[MDF_SCOPE_LIFE][i] > 0;
     }
 }
 
 void mdf_whole_write_back(struct mdf_state *state)
 {
-    size_t i;
-
     if (state->whole != NULL && state->whole->is_away) {
         visit_counters(state, copy_home);
-        for (i = 0; i < state->whole->n_rooms; i++) {
+        for (size_t i = 0; i < state->whole->n_rooms; i++) {
             count_nodes(mdf_whole_graph(&state->whole->rooms[i]));
         }
         state->whole->is_away = false;
@@ -112,9 +106,9 @@ static bool is_loop(const struct mdf_code *code, const struct mdf_instruction *i
 
 static size_t count_loops(const struct mdf_code *code)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < code->n_instructions; i++) {
+    for (size_t i = 0; i < code->n_instructions; i++) {
         n += is_loop(code, &code->instructions[i]);
     }
     return n;
@@ -138,12 +132,11 @@ static bool mark_behind_loops(const struct mdf_state *state)
 {
     const struct mdf_code *code = state->program->code;
     bool *is_behind = state->whole->is_behind;
-    size_t i, j;
 
     if (is_behind == NULL) {
         is_behind = state->whole->is_behind = mdf_arena_array(&state->shared->execution.arena, code->n_slots, sizeof *is_behind);
     }
-    for (i = 0; is_behind != NULL && i < code->n_instructions; i++) {
+    for (size_t i = 0; is_behind != NULL && i < code->n_instructions; i++) {
         const struct mdf_code_call *call = &code->calls[code->instructions[i].target];
         bool marks;
 
@@ -151,10 +144,11 @@ static bool mark_behind_loops(const struct mdf_state *state)
             continue;
         }
         marks = is_loop(code, &code->instructions[i]);
-        for (j = 0; !marks && (call->operator->element != NULL || call->operator->move != NULL) && j < call->n_inputs; j++) {
+        for (size_t j = 0; !marks && (call->operator->element != NULL || call->operator->move != NULL) && j < call->n_inputs;
+             j++) {
             marks = has_mark(is_behind, call->inputs[j]);
         }
-        for (j = 0; j < call->n_outputs; j++) {
+        for (size_t j = 0; j < call->n_outputs; j++) {
             if (mdf_is_slot(call->outputs[j])) {
                 is_behind[MDF_OPERAND_INDEX(call->outputs[j])] = marks;
             }
@@ -168,15 +162,15 @@ static bool mark_behind_loops(const struct mdf_state *state)
 static size_t count_outside_loops(const struct mdf_state *state, const bool *is_behind)
 {
     const struct mdf_code *code = state->program->code;
-    size_t n = 0, i, j;
+    size_t n = 0;
 
-    for (i = 0; i < code->n_instructions; i++) {
+    for (size_t i = 0; i < code->n_instructions; i++) {
         const struct mdf_code_call *call = &code->calls[code->instructions[i].target];
 
         if (code->instructions[i].opcode != MDF_OPCODE_CALL || is_loop(code, &code->instructions[i])) {
             continue;
         }
-        for (j = 0; j < call->n_outputs; j++) {
+        for (size_t j = 0; j < call->n_outputs; j++) {
             n += is_behind != NULL && has_mark(is_behind, call->outputs[j]) ? 0 : length_of(state, call->outputs[j]);
         }
     }
@@ -231,13 +225,12 @@ void mdf_whole_renew(struct mdf_state *state)
 void mdf_whole_release(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
-    size_t i, j;
 
     mdf_fast_release(&whole->single.fast);
     mdf_fast_release(&whole->many.fast);
     mdf_whole_forget_series(whole);
-    for (i = 0; i < whole->n_rooms; i++) {
-        for (j = 0; j < mdf_whole_n_counters(mdf_whole_graph(&whole->rooms[i])->program); j++) {
+    for (size_t i = 0; i < whole->n_rooms; i++) {
+        for (size_t j = 0; j < mdf_whole_n_counters(mdf_whole_graph(&whole->rooms[i])->program); j++) {
             mdf_value_clear(&state->shared->memory, &whole->rooms[i].counters[j]);
         }
     }
@@ -261,14 +254,12 @@ static void make_request(struct mdf_state *state, struct mdf_lowering_request *r
 /* Of a graph: what its conditions look at, and what the node around it does. */
 static void mark_left(const struct mdf_program *program, bool *is_left)
 {
-    size_t i;
-
-    for (i = 0; i < program->code->n_yields; i++) {
+    for (size_t i = 0; i < program->code->n_yields; i++) {
         if (MDF_OPERAND_KIND(program->code->yields[i]) == MDF_OPERAND_SLOT) {
             is_left[MDF_OPERAND_INDEX(program->code->yields[i])] = true;
         }
     }
-    for (i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
+    for (size_t i = 0; program->schedule != NULL && i < program->schedule->n_watches; i++) {
         mdf_operand value = program->schedule->watches[i].value;
 
         if (value != MDF_NO_OPERAND && MDF_OPERAND_KIND(value) == MDF_OPERAND_SLOT) {
@@ -281,9 +272,8 @@ static void mark_left(const struct mdf_program *program, bool *is_left)
 static bool mark_graphs(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
-    size_t i;
 
-    for (i = 0; i < whole->n_rooms; i++) {
+    for (size_t i = 0; i < whole->n_rooms; i++) {
         struct mdf_state *graph = mdf_whole_graph(&whole->rooms[i]);
         size_t first = whole->rooms[i].first_slot;
 
@@ -297,7 +287,7 @@ static bool mark_graphs(struct mdf_state *state)
         mdf_whole_mark_written(graph->program, whole->is_written + first);
         mark_left(graph->program, whole->is_left + first);
     }
-    for (i = 0; i < whole->n_slots; i++) {
+    for (size_t i = 0; i < whole->n_slots; i++) {
         whole->is_observed[i] = whole->is_left[i] || whole->readers[i] == MDF_READ_BY_ALL;
     }
     return true;
@@ -309,12 +299,11 @@ static void mark_what_may_go(const struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     bool draws = mdf_code_find_draw(program->code) != NULL;
-    size_t i;
 
-    for (i = 0; i < program->code->n_slots; i++) {
+    for (size_t i = 0; i < program->code->n_slots; i++) {
         state->whole->may_go[i] = state->leaves_nothing && !draws;
     }
-    for (i = 0; i < program->n_results; i++) {
+    for (size_t i = 0; i < program->n_results; i++) {
         const struct mdf_program_result *result = &program->results[i];
         mdf_operand operand = result->output == SIZE_MAX ? program->ports[result->node].slot
                                                          : program->nodes[result->node].outputs[result->output].operand;
@@ -330,9 +319,8 @@ static void mark_what_may_go(const struct mdf_state *state)
 static bool has_same_aliases(const void *plan)
 {
     const struct mdf_state *state = plan;
-    size_t i;
 
-    for (i = 0; i < state->program->code->n_slots; i++) {
+    for (size_t i = 0; i < state->program->code->n_slots; i++) {
         if (state->whole->has_alias[i]) {
             const struct mdf_value *slot = mdf_frame_slot(state->frame, MDF_OPERAND(MDF_OPERAND_SLOT, i));
             const struct mdf_value *alias = mdf_frame_slot(state->frame, state->whole->aliases[i]);
@@ -402,9 +390,7 @@ static bool prepare_port(struct mdf_state *state, size_t index)
 
 static enum mdf_refusal_reason prepare_ports(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         if (!prepare_port(state, i)) {
             return state->ports[i].is_fed ? MDF_REFUSED_GIVEN_BESIDE_EDGE : MDF_REFUSED_GIVEN_ONCE;
         }
@@ -414,9 +400,7 @@ static enum mdf_refusal_reason prepare_ports(struct mdf_state *state)
 
 static void spend_inputs(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         state->ports[i].has_value = state->program->ports[i].holds;
         state->ports[i].has_default = state->ports[i].has_default && !state->ports[i].is_fed;
     }
@@ -437,9 +421,8 @@ static bool record_layer(struct mdf_state *state, struct masks *masks, size_t pa
     uint64_t mask = masks->of_passes[pass];
     bool is_open = program->schedule->is_absolute && (mask >> (program->n_nodes + layer) & 1) != 0;
     bool has_set = is_open, done = !is_open || mdf_schedule_record_set(&state->schedule, memory, pass, masks->ticks);
-    size_t i;
 
-    for (i = 0; done && i < program->layers[layer].n_nodes; i++) {
+    for (size_t i = 0; done && i < program->layers[layer].n_nodes; i++) {
         size_t node = program->layers[layer].nodes[i];
 
         if ((mask >> node & 1) != 0) {
@@ -455,12 +438,10 @@ static bool record_layer(struct mdf_state *state, struct masks *masks, size_t pa
 /* A pass in which nothing runs has one empty set, unless absolute time runs. */
 static bool record_pass(struct mdf_state *state, struct masks *masks, size_t pass)
 {
-    size_t i;
-
     if (masks->of_passes[pass] == 0 && !state->program->schedule->is_absolute) {
         return mdf_schedule_record_set(&state->schedule, &state->shared->memory, pass, masks->ticks);
     }
-    for (i = 0; i < state->program->n_layers; i++) {
+    for (size_t i = 0; i < state->program->n_layers; i++) {
         if (!record_layer(state, masks, pass, i)) {
             return false;
         }
@@ -486,11 +467,10 @@ static bool record_passes(struct mdf_state *state)
 {
     const struct mdf_value *array = &state->whole->single.fast.lowered->arrays[state->whole->single.mask];
     struct masks masks = {array->data, array->length, 0};
-    size_t i;
 
     masks.ticks = time_before(state, &masks);
     mdf_schedule_record_clear(&state->schedule);
-    for (i = 0; i < masks.n_passes; i++) {
+    for (size_t i = 0; i < masks.n_passes; i++) {
         if (!record_pass(state, &masks, i)) {
             return mdf_state_out_of_memory(state);
         }
@@ -503,13 +483,12 @@ static bool record_layers(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
     struct mdf_memory *memory = &state->shared->memory;
-    size_t i, j;
 
     mdf_schedule_record_clear(&state->schedule);
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         bool done = mdf_schedule_record_set(&state->schedule, memory, 0, 0);
 
-        for (j = 0; done && j < program->layers[i].n_nodes; j++) {
+        for (size_t j = 0; done && j < program->layers[i].n_nodes; j++) {
             done = mdf_schedule_record_node(&state->schedule, memory, program->layers[i].nodes[j]);
         }
         if (!done) {
@@ -533,13 +512,12 @@ static bool record(struct mdf_state *state)
 static void note_who_has_run_of(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i;
 
     memcpy(state->had_run, state->has_run, program->n_nodes * sizeof *state->has_run);
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         state->ports[i].is_fed = false;
     }
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         struct mdf_state_port *port = &state->ports[program->edges[i].port];
 
         port->is_fed = port->is_fed || mdf_whole_brings(state, &program->edges[i]);
@@ -548,9 +526,7 @@ static void note_who_has_run_of(struct mdf_state *state)
 
 static void note_who_has_run(struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->whole->n_rooms; i++) {
+    for (size_t i = 0; i < state->whole->n_rooms; i++) {
         note_who_has_run_of(mdf_whole_graph(&state->whole->rooms[i]));
     }
 }
@@ -558,9 +534,7 @@ static void note_who_has_run(struct mdf_state *state)
 /* Whether others have run since. */
 static bool have_others_run(const struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->whole->n_rooms; i++) {
+    for (size_t i = 0; i < state->whole->n_rooms; i++) {
         const struct mdf_state *graph = mdf_whole_graph(&state->whole->rooms[i]);
 
         if (memcmp(graph->had_run, graph->has_run, graph->program->n_nodes * sizeof *graph->has_run) != 0) {
@@ -735,9 +709,7 @@ enum mdf_whole_outcome mdf_whole_run(struct mdf_state *state)
 /* Inputs that are given again in each step are in their ports. */
 static bool has_steady_ports(const struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         if (state->ports[i].repeats &&
             (state->ports[i].is_fed || (state->program->schedule != NULL && !state->program->ports[i].holds))) {
             return false;
@@ -798,19 +770,18 @@ const struct mdf_value *mdf_whole_counter_value(const struct mdf_state *state, e
 static void note_first_fed(struct mdf_state *state)
 {
     const struct mdf_program *program = state->program;
-    size_t i, j, k, part;
 
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         state->ports[i].is_fed = false;
     }
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         const struct mdf_program_layer *layer = &program->layers[i];
 
-        for (part = layer->takes_first ? 0 : 1; part < 2; part++) {
-            for (j = 0; j < layer->n_nodes; j++) {
+        for (size_t part = layer->takes_first ? 0 : 1; part < 2; part++) {
+            for (size_t j = 0; j < layer->n_nodes; j++) {
                 const struct mdf_program_node *node = &program->nodes[layer->nodes[j]];
 
-                for (k = 0; (part == 0 || !layer->takes_first) && k < node->n_edges; k++) {
+                for (size_t k = 0; (part == 0 || !layer->takes_first) && k < node->n_edges; k++) {
                     const struct mdf_program_edge *edge = &program->edges[node->edges[k]];
 
                     state->ports[edge->port].is_fed = state->ports[edge->port].is_fed || mdf_whole_brings(state, edge);

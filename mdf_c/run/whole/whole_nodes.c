@@ -29,9 +29,7 @@ bool mdf_whole_brings(const struct mdf_state *state, const struct mdf_program_ed
 static bool lower_links(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
                         const struct mdf_program_node *node)
 {
-    size_t i;
-
-    for (i = node->first_port; i < node->first_port + node->n_ports; i++) {
+    for (size_t i = node->first_port; i < node->first_port + node->n_ports; i++) {
         const struct mdf_program_port *port = &state->program->ports[i];
 
         if (state->ports[i].brings == MDF_NODE_BRINGS_IN_EACH_RUN &&
@@ -46,19 +44,18 @@ bool mdf_whole_lower_edges(struct lowering *lowering, struct scope *scope, const
 {
     const struct mdf_program *program = state->program;
     const struct mdf_program_node *node = &program->nodes[index];
-    size_t i, j;
 
     if (!lower_links(lowering, scope, state, node)) {
         return false;
     }
-    for (i = 0; i < node->n_edges; i++) {
+    for (size_t i = 0; i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[node->edges[i]];
         bool is_first = true;
 
         if (!mdf_whole_brings(state, edge)) {
             continue;
         }
-        for (j = 0; j < i; j++) {
+        for (size_t j = 0; j < i; j++) {
             const struct mdf_program_edge *other = &program->edges[node->edges[j]];
 
             is_first = is_first && (other->port != edge->port || !mdf_whole_brings(state, other));
@@ -111,12 +108,11 @@ static bool lower_runs(struct lowering *lowering, struct scope *scope, const str
     const struct mdf_whole *whole = state->shared->outermost->whole;
     struct repetition runs = mdf_whole_repetition(state);
     bool *leaves = mdf_arena_array(&lowering->scratch, runs.n_slots, sizeof *leaves);
-    size_t i;
 
     if (leaves == NULL) {
         return lowering_out_of_memory(lowering);
     }
-    for (i = 0; i < runs.n_slots; i++) { /* what only the node itself looks at need not be there afterwards */
+    for (size_t i = 0; i < runs.n_slots; i++) { /* what only the node itself looks at need not be there afterwards */
         bool is_own = i >= state->room->first_slot && i - state->room->first_slot < state->program->code->n_slots;
 
         leaves[i] = is_own ? whole->readers[i] != index + 1 && whole->readers[i] != MDF_READ_BY_NOBODY
@@ -144,9 +140,7 @@ bool mdf_whole_lower_repeated(struct lowering *lowering, struct scope *scope, co
 static bool take_before(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
                         const struct mdf_program_layer *layer)
 {
-    size_t i;
-
-    for (i = 0; layer->takes_first && i < layer->n_nodes; i++) {
+    for (size_t i = 0; layer->takes_first && i < layer->n_nodes; i++) {
         if (!mdf_whole_lower_edges(lowering, scope, state, layer->nodes[i])) {
             return false;
         }
@@ -158,12 +152,10 @@ static bool take_before(struct lowering *lowering, struct scope *scope, const st
 static bool lower_layer(struct lowering *lowering, struct scope *scope, const struct mdf_state *state,
                         const struct mdf_program_layer *layer)
 {
-    size_t i;
-
     if (!take_before(lowering, scope, state, layer)) {
         return false;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
         bool repeats = node->finished != MDF_NO_OPERAND;
 
@@ -186,13 +178,12 @@ bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, 
     const struct mdf_program *program = state->program;
     struct mdf_whole *all = state->shared->outermost->whole;
     struct mdf_whole_schedule whole = {lowering, state, program, program->schedule, all->is_written + state->room->first_slot};
-    size_t i;
 
     all->leaves = leaves;
     if (program->schedule != NULL) {
         return mdf_whole_lower_passes(&whole, scope, leaves, mask);
     }
-    for (i = 0; i < program->n_layers; i++) {
+    for (size_t i = 0; i < program->n_layers; i++) {
         if (!lower_layer(lowering, scope, state, &program->layers[i])) {
             return false;
         }
@@ -204,9 +195,8 @@ bool mdf_whole_lower_evaluation(struct lowering *lowering, struct scope *scope, 
 static bool comes_to_feed_itself(const struct mdf_state *state, size_t index)
 {
     const struct mdf_program_node *node = &state->program->nodes[index];
-    size_t i;
 
-    for (i = 0; node->finished != MDF_NO_OPERAND && i < node->n_edges; i++) {
+    for (size_t i = 0; node->finished != MDF_NO_OPERAND && i < node->n_edges; i++) {
         const struct mdf_program_edge *edge = &state->program->edges[node->edges[i]];
 
         if (edge->sender == index && !mdf_whole_brings(state, edge)) {
@@ -220,12 +210,10 @@ static bool comes_to_feed_itself(const struct mdf_state *state, size_t index)
 static bool lower_first_layer(struct lowering *lowering, struct scope *scope, struct mdf_state *state,
                               const struct mdf_program_layer *layer)
 {
-    size_t i;
-
     if (!take_before(lowering, scope, state, layer)) {
         return false;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         const struct mdf_program_node *node = &state->program->nodes[layer->nodes[i]];
 
         if ((node->finished != MDF_NO_OPERAND && layer->takes_first) || comes_to_feed_itself(state, layer->nodes[i])) {
@@ -262,9 +250,8 @@ bool mdf_whole_lower_first(struct lowering *lowering, struct scope *scope, void 
     struct mdf_state *state = plan;
     const struct mdf_program *program = state->program;
     bool done = true;
-    size_t i;
 
-    for (i = 0; done && i < program->n_layers; i++) {
+    for (size_t i = 0; done && i < program->n_layers; i++) {
         done = lower_first_layer(lowering, scope, state, &program->layers[i]);
     }
     done = done && lower_stop(lowering, scope, state);
@@ -312,9 +299,7 @@ bool mdf_whole_lower_single(struct lowering *lowering, struct scope *scope, void
 
 bool mdf_whole_set_aliases(struct lowering *lowering, struct scope *scope, const struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->whole->n_slots; i++) {
+    for (size_t i = 0; i < state->whole->n_slots; i++) {
         if (state->whole->has_alias[i] && !lowering_bind(lowering, scope, MDF_OPERAND(MDF_OPERAND_SLOT, i),
                                                          lowering_value_of(lowering, scope, state->whole->aliases[i]))) {
             return false;
@@ -365,8 +350,6 @@ bool mdf_whole_lower_many_seen(struct lowering *lowering, struct scope *scope, v
 
 void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
 {
-    size_t i;
-
     if (program->schedule != NULL) {
         mdf_whole_mark_kept(program, is_written);
     }
@@ -374,16 +357,16 @@ void mdf_whole_mark_written(const struct mdf_program *program, bool *is_written)
         lowering_mark_written(program->code, program->stop.first, program->stop.end, is_written);
         is_written[MDF_OPERAND_INDEX(mdf_whole_counter(program, MDF_COUNTER_TAKEN, 0))] = true;
     }
-    for (i = 0; i < program->n_nodes; i++) {
+    for (size_t i = 0; i < program->n_nodes; i++) {
         lowering_mark_written(program->code, program->nodes[i].first, program->nodes[i].initial, is_written);
         lowering_mark_written(program->code, program->nodes[i].main, program->nodes[i].end, is_written);
     }
-    for (i = 0; i < program->n_ports; i++) {
+    for (size_t i = 0; i < program->n_ports; i++) {
         if (program->ports[i].outer_port != SIZE_MAX) {
             is_written[MDF_OPERAND_INDEX(program->ports[i].slot)] = true;
         }
     }
-    for (i = 0; i < program->n_edges; i++) {
+    for (size_t i = 0; i < program->n_edges; i++) {
         const struct mdf_program_edge *edge = &program->edges[i];
         const struct mdf_program_port *port = &program->ports[edge->port];
 

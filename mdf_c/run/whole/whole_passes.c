@@ -46,14 +46,13 @@ static bool count_run(const struct pass *pass, struct scope *scope, size_t node,
     const struct mdf_whole_schedule *whole = pass->whole;
     const struct mdf_schedule_node *own = &whole->schedule->nodes[node];
     mdf_lowered_id number = mdf_term_number(pass->lowering, now);
-    uint32_t i;
 
     if (!mdf_whole_add(whole, scope, MDF_COUNTER_COUNTS_IN_PASS, node, number) ||
         !mdf_whole_add(whole, scope, MDF_COUNTER_COUNTS_IN_UPDATE, node, number) ||
         !mdf_whole_add(whole, scope, MDF_COUNTER_COUNTS_IN_LIFE, node, number)) {
         return false;
     }
-    for (i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
+    for (uint32_t i = own->first_usable; i < own->first_usable + own->n_usables; i++) {
         const struct mdf_usable *usable = &whole->schedule->usables[i];
         mdf_lowered_id mark;
 
@@ -74,10 +73,8 @@ static bool count_run(const struct pass *pass, struct scope *scope, size_t node,
 
 bool mdf_whole_is_mutual(const struct mdf_schedule *schedule, const struct mdf_program_layer *layer)
 {
-    size_t i, j;
-
-    for (i = 0; layer->n_nodes > 1 && i < layer->n_nodes; i++) {
-        for (j = 0; j < layer->n_nodes; j++) {
+    for (size_t i = 0; layer->n_nodes > 1 && i < layer->n_nodes; i++) {
+        for (size_t j = 0; j < layer->n_nodes; j++) {
             if (mdf_whole_depends(schedule, schedule->nodes[layer->nodes[i]].condition, layer->nodes[j])) {
                 return true;
             }
@@ -89,9 +86,7 @@ bool mdf_whole_is_mutual(const struct mdf_schedule *schedule, const struct mdf_p
 /* No node decides on another: each is asked once, and counted where it runs. */
 static bool make_simple_set(struct pass *pass, const struct mdf_program_layer *layer)
 {
-    size_t i;
-
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         size_t node = layer->nodes[i];
         mdf_lowered_id holds =
             mdf_whole_check(pass->whole, pass->scope, pass->whole->schedule->nodes[node].condition, pass->goes_on);
@@ -109,15 +104,14 @@ static bool make_mutual_set(struct pass *pass, const struct mdf_program_layer *l
 {
     struct lowering *lowering = pass->lowering;
     mdf_lowered_id asks = pass->goes_on;
-    size_t round, i;
 
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         pass->in[layer->nodes[i]] = mdf_term_truth(lowering, false);
     }
-    for (round = 0; round < layer->n_nodes; round++) {
+    for (size_t round = 0; round < layer->n_nodes; round++) {
         mdf_lowered_id adds = mdf_term_truth(lowering, false);
 
-        for (i = 0; i < layer->n_nodes; i++) {
+        for (size_t i = 0; i < layer->n_nodes; i++) {
             size_t node = layer->nodes[i];
             mdf_lowered_id reached = mdf_term_and(lowering, asks, mdf_term_not(lowering, pass->in[node]));
             mdf_lowered_id now = mdf_whole_check(pass->whole, pass->scope, pass->whole->schedule->nodes[node].condition, reached);
@@ -258,11 +252,8 @@ static bool run_node(struct pass *pass, size_t node, bool counts, unsigned parts
 /* The nodes of a set: each takes and runs; or all take before one of them runs, where it matters. */
 static bool run_set(struct pass *pass, const struct mdf_program_layer *layer, bool counts)
 {
-    unsigned parts;
-    size_t i;
-
-    for (parts = layer->takes_first ? TAKES : TAKES | RUNS; parts != 0; parts = parts == TAKES ? RUNS : 0) {
-        for (i = 0; i < layer->n_nodes; i++) {
+    for (unsigned parts = layer->takes_first ? TAKES : TAKES | RUNS; parts != 0; parts = parts == TAKES ? RUNS : 0) {
+        for (size_t i = 0; i < layer->n_nodes; i++) {
             if (!run_node(pass, layer->nodes[i], counts, parts)) {
                 return false;
             }
@@ -314,12 +305,11 @@ static bool advance_time(struct pass *pass, mdf_lowered_id opens)
 static bool note_sets(struct pass *pass, const struct mdf_program_layer *layer, mdf_lowered_id opens)
 {
     const struct mdf_whole_schedule *whole = pass->whole;
-    size_t i;
 
     if (!mdf_whole_add(whole, pass->scope, MDF_COUNTER_N_SETS, 0, mdf_term_number(pass->lowering, opens))) {
         return false;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         size_t node = layer->nodes[i];
 
         if (mdf_whole_is_kept(whole, MDF_COUNTER_LAST_SETS, node) &&
@@ -336,12 +326,10 @@ static bool note_sets(struct pass *pass, const struct mdf_program_layer *layer, 
 /* Whether a condition may say something else once the nodes of a layer have run, and their set is over. */
 static bool may_change(const struct mdf_whole_schedule *whole, uint32_t index, const struct mdf_program_layer *layer)
 {
-    size_t j;
-
     if (mdf_whole_looks_beyond_runs(whole->schedule, index)) {
         return true;
     }
-    for (j = 0; j < layer->n_nodes; j++) {
+    for (size_t j = 0; j < layer->n_nodes; j++) {
         if (mdf_whole_depends(whole->schedule, index, layer->nodes[j])) {
             return true;
         }
@@ -376,7 +364,6 @@ static bool run_layer(struct pass *pass, size_t index)
     mdf_lowered_id over = may_be_over(pass->whole, index) ? check_over(pass->whole, pass->scope, pass->goes_on)
                                                           : mdf_term_truth(pass->lowering, false);
     mdf_lowered_id any = mdf_term_truth(pass->lowering, false), opens;
-    size_t i;
 
     if (over == MDF_LOWERED_NONE || (mutual && layer->n_nodes > MOST_MUTUAL)) {
         return lowering_fail(pass->lowering, MDF_REFUSED_CONDITIONS);
@@ -385,7 +372,7 @@ static bool run_layer(struct pass *pass, size_t index)
     if (!(mutual ? make_mutual_set(pass, layer) : make_simple_set(pass, layer))) {
         return false;
     }
-    for (i = 0; i < layer->n_nodes; i++) {
+    for (size_t i = 0; i < layer->n_nodes; i++) {
         any = pass->counts_sets ? mdf_term_or(pass->lowering, any, pass->in[layer->nodes[i]]) : any;
         if (!add_to_mask(pass, pass->in[layer->nodes[i]], layer->nodes[i])) {
             return false;
@@ -404,9 +391,8 @@ static bool run_layer(struct pass *pass, size_t index)
 static bool reset_counts(const struct mdf_whole_schedule *whole, struct scope *scope, enum mdf_counter kind)
 {
     mdf_lowered_id zero = mdf_term_whole(whole->lowering, 0);
-    size_t i;
 
-    for (i = 0; i < mdf_whole_n_of(whole->program, kind); i++) {
+    for (size_t i = 0; i < mdf_whole_n_of(whole->program, kind); i++) {
         if (!mdf_whole_set(whole, scope, kind, i, zero)) {
             return false;
         }
@@ -418,7 +404,6 @@ static bool run_pass(struct pass *pass)
 {
     struct lowering *lowering = pass->lowering;
     mdf_lowered_id idle, one = mdf_term_whole(lowering, 1);
-    size_t i;
 
     pass->goes_on = mdf_term_truth(lowering, true);
     pass->any = mdf_term_truth(lowering, false);
@@ -426,7 +411,7 @@ static bool run_pass(struct pass *pass)
     if (!reset_counts(pass->whole, pass->scope, MDF_COUNTER_COUNTS_IN_PASS)) {
         return false;
     }
-    for (i = 0; i < pass->whole->program->n_layers; i++) {
+    for (size_t i = 0; i < pass->whole->program->n_layers; i++) {
         if (!run_layer(pass, i)) {
             return false;
         }
@@ -492,9 +477,8 @@ static bool run_passes(struct pass *pass, struct repetition *passes, mdf_lowered
 static const bool *keep_for_idle(const struct mdf_whole_schedule *whole)
 {
     struct mdf_whole *all = whole->state->shared->outermost->whole;
-    size_t i;
 
-    for (i = 0; i < all->n_slots; i++) {
+    for (size_t i = 0; i < all->n_slots; i++) {
         all->is_kept[i] = all->is_kept[i] || all->is_observed[i];
     }
     all->may_be_idle = true;

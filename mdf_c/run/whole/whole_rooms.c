@@ -58,17 +58,17 @@ static bool add_room(struct mdf_state *state, struct mdf_state *graph, size_t *n
 bool mdf_whole_make_rooms(struct mdf_state *state)
 {
     struct mdf_whole *whole = state->whole;
-    size_t n_constants = 0, own, i;
+    size_t n_constants = 0;
 
     whole->rooms = mdf_arena_array(&state->shared->execution.arena, count_graphs(state), sizeof *whole->rooms);
     whole->n_rooms = whole->n_slots = 0;
     if (whole->rooms == NULL || !add_room(state, state, &n_constants)) {
         return false;
     }
-    for (own = 0; own < whole->n_rooms; own++) {
+    for (size_t own = 0; own < whole->n_rooms; own++) {
         const struct mdf_code *code = mdf_frame_code(whole->rooms[own].frame);
 
-        for (i = 0; i < code->n_instructions; i++) {
+        for (size_t i = 0; i < code->n_instructions; i++) {
             uint32_t body = code->instructions[i].target;
             struct mdf_state *within = code->instructions[i].opcode == MDF_OPCODE_GRAPH
                                            ? state_of(state, mdf_frame_of_body(whole->rooms[own].frame, body))
@@ -89,9 +89,7 @@ bool mdf_whole_make_rooms(struct mdf_state *state)
 
 bool mdf_whole_counts(const struct mdf_state *state)
 {
-    size_t i;
-
-    for (i = 0; i < state->whole->n_rooms; i++) {
+    for (size_t i = 0; i < state->whole->n_rooms; i++) {
         if (mdf_whole_graph(&state->whole->rooms[i])->program->schedule != NULL) {
             return true;
         }
@@ -167,9 +165,7 @@ static bool may_write_in(const struct mdf_whole *whole, const struct mdf_lowerin
 
 bool mdf_whole_may_write(const struct mdf_state *state, const struct mdf_value *slot)
 {
-    size_t i;
-
-    for (i = 0; i < state->whole->n_rooms; i++) {
+    for (size_t i = 0; i < state->whole->n_rooms; i++) {
         if (may_write_in(state->whole, &state->whole->rooms[i], slot)) {
             return true;
         }
@@ -230,13 +226,12 @@ static enum mdf_refusal_reason prepare_port(const struct mdf_state *outer, struc
 enum mdf_refusal_reason mdf_whole_prepare_rooms(struct mdf_state *state, bool *has_changed)
 {
     enum mdf_refusal_reason reason = MDF_REFUSED_NOT;
-    size_t i, j;
 
     *has_changed = false;
-    for (i = 1; i < state->whole->n_rooms; i++) {
+    for (size_t i = 1; i < state->whole->n_rooms; i++) {
         struct mdf_state *inner = mdf_whole_graph(&state->whole->rooms[i]), *outer = mdf_whole_graph(inner->room->outer);
 
-        for (j = 0; j < inner->program->n_ports && reason == MDF_REFUSED_NOT; j++) {
+        for (size_t j = 0; j < inner->program->n_ports && reason == MDF_REFUSED_NOT; j++) {
             reason = prepare_port(outer, inner, j, has_changed);
         }
     }
@@ -245,12 +240,10 @@ enum mdf_refusal_reason mdf_whole_prepare_rooms(struct mdf_state *state, bool *h
 
 void mdf_whole_spend_brought(struct mdf_state *state)
 {
-    size_t i, j;
-
-    for (i = 1; i < state->whole->n_rooms; i++) {
+    for (size_t i = 1; i < state->whole->n_rooms; i++) {
         struct mdf_state *inner = mdf_whole_graph(&state->whole->rooms[i]);
 
-        for (j = 0; j < inner->program->n_ports; j++) {
+        for (size_t j = 0; j < inner->program->n_ports; j++) {
             struct mdf_state_port *port = &inner->ports[j];
 
             port->has_default = port->has_default && !port->is_fed && port->brings == MDF_NODE_BRINGS_NOTHING;
@@ -264,9 +257,8 @@ bool mdf_whole_lower_graph(struct lowering *lowering, struct scope *scope, void 
 {
     struct mdf_state *state = plan;
     const struct mdf_whole *whole = state->shared->outermost->whole;
-    size_t i;
 
-    for (i = 0; i < state->program->n_ports; i++) {
+    for (size_t i = 0; i < state->program->n_ports; i++) {
         const struct mdf_program_port *port = &state->program->ports[i];
 
         if (state->ports[i].brings == MDF_NODE_BRINGS_ONCE &&

@@ -49,9 +49,8 @@ size_t mdf_whole_n_of(const struct mdf_program *program, enum mdf_counter kind)
 size_t mdf_whole_n_counters(const struct mdf_program *program)
 {
     size_t n = 0;
-    int kind;
 
-    for (kind = 0; kind < MDF_COUNTER_KINDS; kind++) {
+    for (int kind = 0; kind < MDF_COUNTER_KINDS; kind++) {
         n += mdf_whole_n_of(program, (enum mdf_counter)kind);
     }
     return n;
@@ -60,9 +59,8 @@ size_t mdf_whole_n_counters(const struct mdf_program *program)
 mdf_operand mdf_whole_counter(const struct mdf_program *program, enum mdf_counter kind, size_t index)
 {
     size_t slot = program->code->n_slots + index;
-    int before;
 
-    for (before = 0; before < (int)kind; before++) {
+    for (int before = 0; before < (int)kind; before++) {
         slot += mdf_whole_n_of(program, (enum mdf_counter)before);
     }
     return MDF_OPERAND(MDF_OPERAND_SLOT, slot);
@@ -138,9 +136,7 @@ static enum mdf_counter counts_in(uint8_t scope)
 
 static void keep_all(const struct mdf_program *program, bool *is_kept, enum mdf_counter kind)
 {
-    size_t i;
-
-    for (i = 0; i < mdf_whole_n_of(program, kind); i++) {
+    for (size_t i = 0; i < mdf_whole_n_of(program, kind); i++) {
         keep(program, is_kept, kind, i);
     }
 }
@@ -185,12 +181,11 @@ static void keep_read(void *context, enum mdf_condition_read what, uint8_t scope
 void mdf_whole_mark_kept(const struct mdf_program *program, bool *is_kept)
 {
     struct keeping keeping = {program, is_kept};
-    uint32_t i;
 
-    for (i = 0; i < program->schedule->n_conditions; i = program->schedule->conditions[i].end) {
+    for (uint32_t i = 0; i < program->schedule->n_conditions; i = program->schedule->conditions[i].end) {
         mdf_conditions_read(program->schedule, i, keep_read, &keeping);
     }
-    for (i = 0; i < program->n_nodes; i++) {
+    for (uint32_t i = 0; i < program->n_nodes; i++) {
         if (program->nodes[i].reset < program->nodes[i].initial) {
             keep(program, is_kept, MDF_COUNTER_COUNTS_IN_UPDATE, i);
         }
@@ -262,7 +257,6 @@ static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope 
     struct lowering *lowering = whole->lowering;
     const struct mdf_value *example;
     mdf_lowered_id id;
-    size_t i;
 
     bool has_arrived = watch->is_input && watch->port != SIZE_MAX && whole->program->ports[watch->port].holds,
          is_initial = !watch->always && !has_arrived && !whole->state->has_run[watch->node];
@@ -277,7 +271,7 @@ static mdf_lowered_id look(const struct mdf_whole_schedule *whole, struct scope 
     if (id == MDF_LOWERED_NONE) {
         return id;
     }
-    for (i = 0; i < watch->n_indices && id != MDF_LOWERED_NONE; i++) {
+    for (size_t i = 0; i < watch->n_indices && id != MDF_LOWERED_NONE; i++) {
         id = watched_item(lowering, id, watch->indices[i]);
     }
     if (id == MDF_LOWERED_NONE) {
@@ -390,9 +384,8 @@ static union mdf_term term_runs(void *context, enum mdf_count_scope scope, const
 {
     mdf_lowered_id sum =
         n == 0 ? mdf_term_whole(lowering_in(context), 0) : value_in(context, counts_in((uint8_t)scope), nodes[0]);
-    size_t i;
 
-    for (i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) {
         sum = mdf_term_compute(lowering_in(context), MDF_LOWERED_ADD, false, sum,
                                value_in(context, counts_in((uint8_t)scope), nodes[i]));
     }
@@ -428,9 +421,8 @@ static union mdf_term term_all_have_run(void *context, enum mdf_count_scope scop
 {
     const struct mdf_whole_schedule *whole = ((struct checking *)context)->whole;
     mdf_lowered_id truth = mdf_term_truth(whole->lowering, true);
-    size_t i;
 
-    for (i = 0; i < whole->program->n_nodes; i++) {
+    for (size_t i = 0; i < whole->program->n_nodes; i++) {
         mdf_lowered_id count = value_in(context, counts_in((uint8_t)scope), i);
 
         truth = mdf_term_and(whole->lowering, truth, compare(whole, count, MDF_COMPARISON_GREATER, 0));

@@ -52,12 +52,12 @@ static bool make_room(struct mdf_whole_series *series, struct mdf_arena *arena, 
 /* A loop of how many steps: fewer where they have large arrays. */
 static size_t count_at_once(const struct mdf_steps *steps)
 {
-    size_t n_elements = 1, n, i;
+    size_t n_elements = 1, n;
 
-    for (i = 0; i < steps->n_inputs; i++) {
+    for (size_t i = 0; i < steps->n_inputs; i++) {
         n_elements += steps->inputs[i].step_bytes / sizeof(double);
     }
-    for (i = 0; i < steps->n_records; i++) {
+    for (size_t i = 0; i < steps->n_records; i++) {
         n_elements += steps->records[i].size_bytes / sizeof(double);
     }
     n = LARGEST_SERIES / n_elements;
@@ -67,9 +67,7 @@ static size_t count_at_once(const struct mdf_steps *steps)
 /* The arrays of inputs, from a step on. */
 static bool look_at_rows(struct mdf_state *state, struct mdf_whole_series *series, const struct mdf_steps *steps, uint64_t first)
 {
-    size_t i;
-
-    for (i = 0; i < steps->n_inputs; i++) {
+    for (size_t i = 0; i < steps->n_inputs; i++) {
         const mdf_tensor *tensor = &steps->inputs[i].value;
         int64_t shape[MDF_INLINE_RANK];
 
@@ -108,9 +106,8 @@ static bool is_taken_as_given(const struct mdf_state *state, size_t index, const
 static bool are_taken_as_given(const struct mdf_state *state, const struct mdf_whole_series *series)
 {
     const struct mdf_named_port *named;
-    size_t i;
 
-    for (i = 0; i < series->n_inputs; i++) {
+    for (size_t i = 0; i < series->n_inputs; i++) {
         for (named = series->ports[i]; named != NULL; named = mdf_program_next_named(state->program, named)) {
             if (!is_taken_as_given(state, named->port, &series->rows[i])) {
                 return false;
@@ -124,10 +121,9 @@ static bool are_taken_as_given(const struct mdf_state *state, const struct mdf_w
 static bool note_records(const struct mdf_state *state, struct mdf_whole_series *series, const struct mdf_steps *steps)
 {
     const struct mdf_program *program = state->program;
-    size_t i;
 
     memcpy(series->leaves, state->whole->is_left, state->whole->n_slots * sizeof *series->leaves);
-    for (i = 0; i < steps->n_records; i++) {
+    for (size_t i = 0; i < steps->n_records; i++) {
         const mdf_record *record = &steps->records[i];
 
         if (record->node >= program->n_nodes || record->output >= program->nodes[record->node].n_outputs ||
@@ -151,12 +147,11 @@ static bool bind_rows(struct lowering *lowering, struct repetition *repetition, 
                       const struct mdf_whole_series *series)
 {
     const struct mdf_named_port *named;
-    size_t i;
 
     if (!lowering_rows_repeated(lowering, repetition, series->rows, series->n_inputs, series->items)) {
         return false;
     }
-    for (i = 0; i < series->n_inputs; i++) {
+    for (size_t i = 0; i < series->n_inputs; i++) {
         for (named = series->ports[i]; named != NULL; named = mdf_program_next_named(state->program, named)) {
             if (!lowering_bind(lowering, &repetition->body, state->program->ports[named->port].slot, series->items[i])) {
                 return false;
@@ -175,9 +170,7 @@ static bool has_form(const struct mdf_value *value, const mdf_record *record)
 static bool stack_records(struct lowering *lowering, struct repetition *repetition, const struct mdf_state *state,
                           const struct mdf_whole_series *series)
 {
-    size_t i;
-
-    for (i = 0; i < series->n_records; i++) {
+    for (size_t i = 0; i < series->n_records; i++) {
         size_t slot = MDF_OPERAND_INDEX(series->values[i]);
 
         series->ids[i] = lowering_value_of(lowering, &repetition->body,
@@ -229,17 +222,15 @@ struct mdf_fast *mdf_whole_series_form(const struct mdf_whole *whole)
 static bool is_same(const struct mdf_whole_series *series, const struct mdf_steps *steps,
                     const struct mdf_named_port *const *ports)
 {
-    size_t i;
-
     if (series->n_at_once == 0 || series->n_inputs != steps->n_inputs || series->n_records != steps->n_records) {
         return false;
     }
-    for (i = 0; i < steps->n_inputs; i++) {
+    for (size_t i = 0; i < steps->n_inputs; i++) {
         if (series->ports[i] != ports[i]) {
             return false;
         }
     }
-    for (i = 0; i < steps->n_records; i++) {
+    for (size_t i = 0; i < steps->n_records; i++) {
         const mdf_record *a = &series->records[i], *b = &steps->records[i];
 
         if (a->node != b->node || a->output != b->output || a->dtype != b->dtype || a->rank != b->rank ||
@@ -279,9 +270,7 @@ static bool begin(struct mdf_state *state, const struct mdf_steps *steps, const 
 
 static void write_down(const struct mdf_whole_series *series, const struct mdf_steps *steps, uint64_t first)
 {
-    size_t i;
-
-    for (i = 0; i < series->n_records; i++) {
+    for (size_t i = 0; i < series->n_records; i++) {
         const mdf_record *record = &steps->records[i];
 
         memcpy((char *)record->data + first * record->size_bytes, series->program.fast.lowered->arrays[series->stacks[i]].data,

@@ -52,12 +52,12 @@ static const char *number_of(struct search *search, uint8_t step)
     const struct mdf_nest_step *load = &search->nest->steps[step];
     const int64_t *element;
     const char *text;
-    size_t axis, i;
+    size_t i;
 
     if (load->kind != MDF_NEST_LOAD || load->dtype != MDF_DTYPE_INT64 || load->view.at != MDF_NEST_NONE) {
         return NULL;
     }
-    for (axis = 0; axis < search->nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < search->nest->n_axes; axis++) {
         if (load->view.strides[axis] != 0) {
             return NULL;
         }
@@ -206,9 +206,7 @@ static uint8_t cut_of(struct search *search, struct cut cut, bool any)
 /* Finds a line and a number among two operands: which of them is the line; 2: there are none. */
 static size_t find_line(struct search *search, const uint8_t *in, struct cut *cut)
 {
-    size_t k;
-
-    for (k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 2; k++) {
         cut->line = line_on_a_side(search, in[k]);
         cut->number = cut->line != MDF_NEST_NONE ? number_of(search, in[1 - k]) : NULL;
         if (cut->number != NULL) {
@@ -284,16 +282,15 @@ static void find_choice(struct search *search, size_t i)
 static void find_uses(struct search *search)
 {
     const struct mdf_nest_step *steps = search->nest->steps;
-    size_t i;
 
-    for (i = 0; i < search->nest->n_steps; i++) {
+    for (size_t i = 0; i < search->nest->n_steps; i++) {
         search->uses[i].cut = MDF_NEST_NONE;
         if (steps[i].kind == MDF_NEST_ELEMENT && steps[i].operand_dtype == MDF_DTYPE_INT64 && steps[i].code >= MDF_LOWERED_LESS &&
             steps[i].code <= MDF_LOWERED_GREATER_EQUAL) {
             find_comparison(search, i);
         }
     }
-    for (i = 0; i < search->nest->n_steps; i++) {
+    for (size_t i = 0; i < search->nest->n_steps; i++) {
         enum mdf_source_extreme extreme =
             steps[i].kind == MDF_NEST_ELEMENT ? mdf_source_extreme(steps[i].operator, steps[i].settings) : MDF_SOURCE_NO_EXTREME;
 
@@ -327,7 +324,7 @@ static bool make_nest(struct search *search, const bool *sides, struct nest_piec
 {
     const struct mdf_lowered_nest *nest = search->nest;
     struct mdf_nest_step *steps = mdf_arena_array(&search->writer->arena, nest->n_steps, sizeof *steps);
-    size_t axis = search->pieces->axis, i, k;
+    size_t axis = search->pieces->axis;
 
     if (steps == NULL) {
         return mdf_source_out_of_memory(search->writer);
@@ -337,12 +334,12 @@ static bool make_nest(struct search *search, const bool *sides, struct nest_piec
     piece->nest.steps = steps;
     piece->nest.is_open = true;
     piece->nest.open_axis = (uint8_t)axis;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         struct mdf_nest_view *view = &steps[i].view;
         uint8_t line;
 
         steps[i] = nest->steps[i];
-        for (k = 0; k < steps[i].n_in; k++) {
+        for (size_t k = 0; k < steps[i].n_in; k++) {
             steps[i].in[k] = resolved(search, sides, steps[i].in[k]);
         }
         lower_level(search, i, steps);
@@ -372,12 +369,10 @@ static bool takes_place(const struct mdf_source_writer *writer, mdf_lowered_id i
 /* Whether nothing of a nest keeps it from being done in pieces: what goes along the axis is loaded, computed, stored. */
 static bool may_be_cut(const struct mdf_source_writer *writer, const struct mdf_lowered_nest *nest, size_t axis)
 {
-    size_t i;
-
     if (nest->is_open || nest->n_steps > MOST_STEPS || nest->extents[axis] < FEWEST_INDICES || mdf_nest_is_folded(nest, axis)) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_STORE && (step->view.strides[axis] == 0 || takes_place(writer, step->view.id))) {
@@ -468,13 +463,12 @@ static const char *in_range(struct search *search, const struct nest_piece *piec
 static const char *condition_of(struct search *search)
 {
     const char *condition = search->small;
-    size_t i, k;
 
-    for (k = 0; k < search->pieces->n; k++) {
+    for (size_t k = 0; k < search->pieces->n; k++) {
         const struct nest_piece *piece = &search->pieces->all[k];
         struct mdf_nest_set live = mdf_source_live_steps(search->writer, &piece->nest);
 
-        for (i = 0; i < piece->nest.n_steps; i++) {
+        for (size_t i = 0; i < piece->nest.n_steps; i++) {
             if (piece->places[i] != MDF_NEST_NONE) {
                 condition = mdf_source_text(search->writer, "%s && %s", condition,
                                             in_range(search, piece, i, mdf_nest_set_has(&live, i)));
@@ -503,15 +497,14 @@ static void write_lines(struct search *search)
 {
     struct mdf_source_writer *writer = search->writer;
     const char *limit = mdf_source_text(writer, "(INT64_C(1) << %d)", (int)LARGEST_BITS), *small = "";
-    size_t i;
 
     mdf_source_open(writer, "%s", "");
-    for (i = 0; i < search->n_numbers; i++) {
+    for (size_t i = 0; i < search->n_numbers; i++) {
         small = mdf_source_text(writer, "%s%s%s < %s && %s > -%s", small, i > 0 ? " && " : "", search->numbers[i], limit,
                                 search->numbers[i], limit);
     }
     search->small = search->n_numbers > 0 ? write_number(writer, mdf_source_type(MDF_DTYPE_BOOL), "small", small) : "true";
-    for (i = 0; i < search->pieces->n_lines; i++) {
+    for (size_t i = 0; i < search->pieces->n_lines; i++) {
         struct nest_line *line = &search->pieces->lines[i];
 
         line->begin =
@@ -523,13 +516,12 @@ bool nest_pieces_make(struct mdf_source_writer *writer, const struct mdf_lowered
 {
     struct nest_pieces *pieces = mdf_arena_array(&writer->arena, 1, sizeof *pieces);
     bool sides[NEST_MOST_CUTS] = {false};
-    size_t axis;
 
     *made = NULL;
     if (pieces == NULL) {
         return mdf_source_out_of_memory(writer);
     }
-    for (axis = nest->n_axes; axis-- > 0;) {
+    for (size_t axis = nest->n_axes; axis-- > 0;) {
         struct search search = {.writer = writer, .nest = nest, .pieces = pieces};
 
         if (!may_be_cut(writer, nest, axis)) {

@@ -65,12 +65,11 @@ static size_t find_axis(const struct nest_plan *plan, size_t depth)
 static bool loads_one(const struct nest_plan *plan, size_t load)
 {
     const struct mdf_nest_step *own = &plan->nest->steps[load];
-    size_t i;
 
     if (own->kind != MDF_NEST_LOAD || own->view.at != MDF_NEST_NONE || own->view.strides[plan->vector] != 0) {
         return false;
     }
-    for (i = load + 1; i < plan->nest->n_steps; i++) {
+    for (size_t i = load + 1; i < plan->nest->n_steps; i++) {
         const struct mdf_nest_step *user = &plan->nest->steps[i];
 
         if (user->kind == MDF_NEST_LOAD ? user->view.at == load
@@ -116,9 +115,7 @@ static double step_cost(const struct mdf_nest_step *step, size_t axis, bool is_s
 /* Whether a fold runs along the axis and its order has to be kept, so that each addition waits for the one before. */
 static bool is_sequential(const struct mdf_lowered_nest *nest, size_t axis)
 {
-    size_t i;
-
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (step->kind == MDF_NEST_FOLD && step->lanes == 1 && is_real(step) && step->level <= axis &&
@@ -198,9 +195,8 @@ static double axis_cost(const struct nest_plan *plan, size_t axis)
     const struct mdf_lowered_nest *nest = plan->nest;
     bool waits = is_sequential(nest, axis);
     double cost = 0, loop = 6.0 / (double)nest->extents[axis];
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
 
         if (is_in(plan->steps, i)) {
@@ -226,9 +222,7 @@ static bool has_few_totals(const struct mdf_lowered_nest *nest, size_t i)
 /* Whether an axis can go innermost: all folds are over axes within it, and go from one element to the next, or have few lanes. */
 static bool may_be_vector(const struct nest_plan *plan, size_t axis)
 {
-    size_t i;
-
-    for (i = 0; i < plan->nest->n_steps; i++) {
+    for (size_t i = 0; i < plan->nest->n_steps; i++) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
 
         if (is_in(plan->steps, i) && step->kind == MDF_NEST_FOLD && (step->level <= axis || !has_few_totals(plan->nest, i))) {
@@ -240,11 +234,11 @@ static bool may_be_vector(const struct nest_plan *plan, size_t axis)
 
 static void choose_vector(struct nest_plan *plan)
 {
-    size_t n = plan->nest->n_axes, axis;
+    size_t n = plan->nest->n_axes;
     double least = n > 0 ? axis_cost(plan, n - 1) : 0;
 
     plan->vector = n;
-    for (axis = 0; axis + 1 < n; axis++) {
+    for (size_t axis = 0; axis + 1 < n; axis++) {
         if (may_be_vector(plan, axis) && axis_cost(plan, axis) < least) {
             least = axis_cost(plan, axis);
             plan->vector = axis;
@@ -263,13 +257,13 @@ static bool is_done_where_it_is(const struct mdf_lowered_nest *nest, const struc
 static bool is_turned(const struct nest_plan *plan)
 {
     const struct mdf_lowered_nest *nest = plan->nest;
-    size_t n = nest->n_axes, i;
+    size_t n = nest->n_axes;
     bool loads = false, stores = false;
 
     if (n < 2 || nest->is_open || nest->extents[n - 1] <= NEST_TURNED_LENGTH || nest->extents[n - 2] <= NEST_TURNED_LENGTH) {
         return false;
     }
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         const int64_t *strides = step->view.strides;
 
@@ -291,9 +285,7 @@ static bool is_turned(const struct nest_plan *plan)
 /* Whether a nest does more than to load and store. */
 static bool computes(const struct nest_plan *plan)
 {
-    size_t i;
-
-    for (i = 0; i < plan->nest->n_steps; i++) {
+    for (size_t i = 0; i < plan->nest->n_steps; i++) {
         if (is_in(plan->steps, i) && plan->nest->steps[i].kind == MDF_NEST_ELEMENT) {
             return true;
         }
@@ -371,9 +363,8 @@ static bool is_behind_functions(const struct nest_plan *plan, const struct row_o
 static bool joins_rows(const struct nest_plan *plan, size_t depth)
 {
     const struct mdf_lowered_nest *nest = plan->nest;
-    size_t i;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         if (is_in(plan->steps, i) && is_in_lanes(&nest->steps[i]) && nest->steps[i].lanes > MOST_LANES &&
             nest->steps[i].level == depth + 1) {
             return true;
@@ -407,14 +398,14 @@ static bool is_behind(const struct nest_plan *plan, const struct row_of_loop *ro
 static size_t place_steps(const struct nest_plan *plan, const struct row_of_loop *row, struct mdf_nest_set todo,
                           uint8_t places[MDF_NEST_MOST_STEPS])
 {
-    size_t n_loops = 0, i, k;
+    size_t n_loops = 0;
 
-    for (i = 0; i < plan->nest->n_steps; i++) {
+    for (size_t i = 0; i < plan->nest->n_steps; i++) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = waits_for(plan, i, operands);
 
         places[i] = row->is_long && row->has_functions && is_within_row(plan, row, i) && nest_plan_depth(plan, i) > row->depth;
-        for (k = 0; is_in(todo, i) && k < n; k++) {
+        for (size_t k = 0; is_in(todo, i) && k < n; k++) {
             uint8_t place = is_in(todo, operands[k]) ? (uint8_t)(places[operands[k]] + is_behind(plan, row, i, operands[k])) : 0;
 
             places[i] = place > places[i] ? place : places[i];
@@ -432,10 +423,9 @@ static void sink_steps(const struct nest_plan *plan, const struct row_of_loop *r
                        uint8_t places[MDF_NEST_MOST_STEPS])
 {
     uint8_t latest[MDF_NEST_MOST_STEPS];
-    size_t i, k;
 
     memset(latest, MDF_NEST_NONE, sizeof latest);
-    for (i = plan->nest->n_steps; i-- > 0;) {
+    for (size_t i = plan->nest->n_steps; i-- > 0;) {
         const struct mdf_nest_step *step = &plan->nest->steps[i];
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = waits_for(plan, i, operands);
@@ -447,7 +437,7 @@ static void sink_steps(const struct nest_plan *plan, const struct row_of_loop *r
             latest[i] != MDF_NEST_NONE && latest[i] > places[i]) {
             places[i] = latest[i];
         }
-        for (k = 0; k < n; k++) {
+        for (size_t k = 0; k < n; k++) {
             uint8_t place = (uint8_t)(places[i] - is_behind(plan, row, i, operands[k]));
 
             latest[operands[k]] = place < latest[operands[k]] ? place : latest[operands[k]];
@@ -492,16 +482,15 @@ static struct mdf_nest_set steps_of_loop(struct nest_plan *plan, size_t depth, s
                                          size_t place)
 {
     struct mdf_nest_set steps = {{0}};
-    size_t i, k;
 
-    for (i = plan->nest->n_steps; i-- > 0;) {
+    for (size_t i = plan->nest->n_steps; i-- > 0;) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = operands_of(plan, i, operands);
 
         if (is_in(todo, i) && nest_plan_depth(plan, i) > depth && places[i] == place) {
             mdf_nest_set_add(&steps, i);
         }
-        for (k = 0; is_in(steps, i) && k < n; k++) {
+        for (size_t k = 0; is_in(steps, i) && k < n; k++) {
             size_t operand = operands[k];
 
             if (!is_in(todo, operand) || nest_plan_depth(plan, operand) <= depth || places[operand] == place ||
@@ -521,13 +510,11 @@ static struct mdf_nest_set steps_of_loop(struct nest_plan *plan, size_t depth, s
 /* Registers of the vector axis that stand at the depth itself, and are needed past the group that makes them. */
 static void keep_vectors(struct nest_plan *plan, size_t depth, struct mdf_nest_set todo, const uint8_t *places)
 {
-    size_t i, k;
-
-    for (i = 0; i < plan->nest->n_steps; i++) {
+    for (size_t i = 0; i < plan->nest->n_steps; i++) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = is_in(todo, i) ? operands_of(plan, i, operands) : 0;
 
-        for (k = 0; k < n; k++) {
+        for (size_t k = 0; k < n; k++) {
             size_t operand = operands[k];
 
             if (is_in(todo, operand) && nest_plan_depth(plan, operand) == depth && nest_plan_is_vector(plan, operand) &&
@@ -544,13 +531,11 @@ static void keep_vectors(struct nest_plan *plan, size_t depth, struct mdf_nest_s
 /* A step at the depth, and what follows from it. */
 static void add_step(struct nest_plan *plan, size_t step, struct mdf_nest_set folds)
 {
-    size_t i;
-
     add_event(plan, plan->nest->steps[step].kind == MDF_NEST_FOLD ? NEST_END : NEST_COMPUTE, step);
     if (plan->kept[step] != MDF_NEST_NONE) {
         add_event(plan, NEST_KEEP, step);
     }
-    for (i = 0; i < plan->nest->n_steps; i++) {
+    for (size_t i = 0; i < plan->nest->n_steps; i++) {
         if (is_in(folds, i) && plan->nest->steps[i].in[0] == step) {
             add_event(plan, NEST_TAKE, i);
         }
@@ -580,9 +565,8 @@ static struct mdf_nest_set folds_of_loop(struct nest_plan *plan, size_t depth, s
                                          size_t place, struct mdf_nest_set folds)
 {
     struct mdf_nest_set found = {{0}};
-    size_t i;
 
-    for (i = 0; i < plan->nest->n_steps; i++) {
+    for (size_t i = 0; i < plan->nest->n_steps; i++) {
         size_t operand = plan->nest->steps[i].in[0];
         bool begins = is_in(todo, i) && nest_plan_depth(plan, i) == depth && plan->nest->steps[i].kind == MDF_NEST_FOLD;
 
@@ -602,7 +586,7 @@ static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set 
 {
     uint8_t places[MDF_NEST_MOST_STEPS];
     struct row_of_loop row;
-    size_t n_loops, loop;
+    size_t n_loops;
     struct mdf_nest_set inner[MDF_NEST_MOST_STEPS + 1];
     bool is_cut =
         depth == plan->tile_depth && plan->vector < plan->nest->n_axes && plan->nest->extents[plan->vector] > plan->tile;
@@ -610,7 +594,7 @@ static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set 
     find_row(plan, depth, todo, &row);
     n_loops = place_steps(plan, &row, todo, places);
     sink_steps(plan, &row, todo, places);
-    for (loop = 0; loop < n_loops; loop++) {
+    for (size_t loop = 0; loop < n_loops; loop++) {
         inner[loop] = steps_of_loop(plan, depth, todo, places, loop);
     }
     if (depth >= plan->vector) {
@@ -619,7 +603,7 @@ static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set 
     if (is_cut) {
         add_event(plan, NEST_TILE, plan->vector);
     }
-    for (loop = 0; loop <= n_loops && !plan->has_failed; loop++) {
+    for (size_t loop = 0; loop <= n_loops && !plan->has_failed; loop++) {
         struct mdf_nest_set own;
 
         add_steps(plan, depth, todo, places, loop, folds);
@@ -639,14 +623,12 @@ static void plan_body(struct nest_plan *plan, size_t depth, struct mdf_nest_set 
 /* With what they need; and how often each is used. */
 static void mark_steps(struct nest_plan *plan, struct mdf_nest_set steps)
 {
-    size_t i, k;
-
     plan->steps = steps;
-    for (i = plan->nest->n_steps; i-- > 0;) {
+    for (size_t i = plan->nest->n_steps; i-- > 0;) {
         uint8_t operands[MDF_MAX_OPERANDS + 1];
         size_t n = operands_of(plan, i, operands);
 
-        for (k = 0; is_in(plan->steps, i) && k < n; k++) {
+        for (size_t k = 0; is_in(plan->steps, i) && k < n; k++) {
             mdf_nest_set_add(&plan->steps, operands[k]);
             plan->n_uses[operands[k]]++;
         }
@@ -685,7 +667,6 @@ static bool looks_up_by_truth(const struct mdf_lowered_nest *nest)
 void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest, struct mdf_nest_set steps)
 {
     bool keeps_all = false;
-    size_t i;
 
     do { /* kept registers are made once each, for which there is room */
         memset(plan, 0, sizeof *plan);
@@ -693,7 +674,7 @@ void nest_plan_make(struct nest_plan *plan, const struct mdf_lowered_nest *nest,
         plan->keeps_all = keeps_all;
         plan->looks_up_by_truth = looks_up_by_truth(nest);
         memset(plan->kept, MDF_NEST_NONE, sizeof plan->kept);
-        for (i = 0; i < nest->n_steps; i++) {
+        for (size_t i = 0; i < nest->n_steps; i++) {
             plan->starts[i] = mdf_nest_start(nest, i);
         }
         mark_steps(plan, steps);

@@ -60,9 +60,9 @@ static bool is_worth_it(const struct nest_plan *plan, size_t axis)
     const struct mdf_lowered_nest *nest = plan->nest;
     struct mdf_nest_set along = steps_along(nest, axis);
     bool shares = false;
-    size_t n = 0, i;
+    size_t n = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         bool is_along = mdf_nest_set_has(&along, i);
 

@@ -14,10 +14,8 @@ void nest_text_open_block(struct nest_text *text, const char *head)
 
 void nest_text_close_block(struct nest_text *text)
 {
-    size_t i;
-
     mdf_source_close(text->writer);
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         if (text->registers[i].block == text->n_blocks) {
             text->registers[i].name = NULL;
         }
@@ -283,9 +281,7 @@ static const char *compared(struct nest_text *text, const char *element)
 /* Whether a step within another's axes chooses by it, or joins it with other truths. */
 static bool is_truth_within(const struct nest_text *text, size_t step)
 {
-    size_t i;
-
-    for (i = step + 1; i < text->nest->n_steps; i++) {
+    for (size_t i = step + 1; i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *user = step_of(text, i);
 
         if (user->kind == MDF_NEST_ELEMENT && user->level > step_of(text, step)->level &&
@@ -337,15 +333,13 @@ static const char *loaded(struct nest_text *text, size_t step)
  * of a nest that turns what it loads is the only one. */
 bool nest_text_is_inlined(const struct nest_text *text, size_t step)
 {
-    size_t i;
-
     if (text->plan->is_turned && nest_plan_is_vector(text->plan, step)) {
         return text->plan->n_uses[step] == 1;
     }
     if (text->writer->lowered->values[step_of(text, step)->view.id].is_scalar || nest_plan_is_vector(text->plan, step)) {
         return text->plan->n_uses[step] > 0;
     }
-    for (i = step + 1; i < text->nest->n_steps; i++) {
+    for (size_t i = step + 1; i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *user = step_of(text, i);
 
         if (text->plan->n_uses[step] == 1 && mdf_nest_set_has(&text->plan->steps, i) &&
@@ -381,12 +375,10 @@ const char *nest_text_operand(struct nest_text *text, size_t step)
 /* What a register is called, for readers: as the value that it is stored in, or loaded from. */
 static const char *hint_of(const struct nest_text *text, size_t step)
 {
-    size_t i;
-
     if (step_of(text, step)->kind == MDF_NEST_LOAD) {
         return mdf_source_hint(text->writer, step_of(text, step)->view.id);
     }
-    for (i = step + 1; i < text->nest->n_steps; i++) {
+    for (size_t i = step + 1; i < text->nest->n_steps; i++) {
         if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step) {
             const char *name = text->writer->lowered->values[step_of(text, i)->view.id].name;
 
@@ -416,12 +408,12 @@ static bool is_extreme_in_row(const struct mdf_nest_step *step)
 /* Whether it is one of several of them. */
 static bool is_in_succession(const struct nest_text *text, size_t step)
 {
-    size_t n = 0, i;
+    size_t n = 0;
 
     if (!is_extreme_in_row(step_of(text, step))) {
         return false;
     }
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         n += is_extreme_in_row(step_of(text, i));
     }
     return n > 1;
@@ -439,9 +431,8 @@ static bool express(struct nest_text *text, size_t step, const char *const opera
                                 .operator= own->operator,
                                 .settings = own->settings };
     bool done;
-    size_t i;
 
-    for (i = 0; i < MDF_MAX_OPERANDS; i++) {
+    for (size_t i = 0; i < MDF_MAX_OPERANDS; i++) {
         const struct mdf_nest_step *from = i < own->n_in ? step_of(text, own->in[i]) : NULL;
 
         op.in[i] = from != NULL && from->kind == MDF_NEST_LOAD ? from->view.id : MDF_LOWERED_NONE;
@@ -456,9 +447,7 @@ static bool express(struct nest_text *text, size_t step, const char *const opera
 /* The only step that uses a register, where it is a STORE at the same level, into one array. */
 static size_t only_store(const struct nest_text *text, size_t step)
 {
-    size_t i;
-
-    for (i = step + 1; i < text->nest->n_steps && text->plan->n_uses[step] == 1; i++) {
+    for (size_t i = step + 1; i < text->nest->n_steps && text->plan->n_uses[step] == 1; i++) {
         if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->in[0] == step &&
             mdf_nest_set_has(&text->plan->steps, i) && text->writer->values[step_of(text, i)->view.id].copy == NULL) {
             return i;
@@ -505,9 +494,7 @@ static bool write_element(struct nest_text *text, size_t step)
 /* Whether it is a product that is added as it is multiplied. */
 static bool is_fused(const struct nest_text *text, size_t step)
 {
-    size_t i;
-
-    for (i = step + 1; i < text->nest->n_steps; i++) {
+    for (size_t i = step + 1; i < text->nest->n_steps; i++) {
         if (step_of(text, i)->is_fused && step_of(text, i)->in[0] == step) {
             return true;
         }
@@ -547,10 +534,10 @@ static void keep(struct nest_text *text, size_t step)
 {
     struct nest_register *own = &text->registers[step];
     const char *element;
-    size_t n = 1, axis;
+    size_t n = 1;
 
     nest_text_enter(text, step);
-    for (axis = 0; axis < step_of(text, step)->level; axis++) {
+    for (size_t axis = 0; axis < step_of(text, step)->level; axis++) {
         n *= nest_text_is_axis_kept(text, step, axis) ? nest_text_kept_extent(text, axis) : 1;
     }
     if (own->array == NULL) {
@@ -609,9 +596,8 @@ static bool prepare(struct nest_text *text)
 {
     static const char *const operands[MDF_MAX_OPERANDS] = {"a", "b", "c"};
     struct mdf_source_expression expression;
-    size_t i;
 
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *step = step_of(text, i);
 
         if (!mdf_nest_set_has(&text->plan->steps, i)) {
@@ -641,9 +627,8 @@ static void name_axes(struct nest_text *text)
     static const char *const letters[MDF_NEST_MOST_AXES] = {"i", "j", "k", "l", "m", "n", "o", "p"};
     struct mdf_source_writer *writer = text->writer;
     struct mdf_source_names *names = &writer->locals;
-    size_t axis;
 
-    for (axis = 0; axis < text->nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < text->nest->n_axes; axis++) {
         const char *index = axis == 0 ? letters[0] : mdf_source_name(writer, names, letters[axis]);
 
         text->axes[axis].index = index;
@@ -657,9 +642,8 @@ static void name_axes(struct nest_text *text)
 static void free_axes(struct nest_text *text)
 {
     struct mdf_source_names *names = &text->writer->locals;
-    size_t axis;
 
-    for (axis = 0; axis < text->nest->n_axes; axis++) {
+    for (size_t axis = 0; axis < text->nest->n_axes; axis++) {
         mdf_source_free_name(text->writer, names, text->axes[axis].index);
         mdf_source_free_name(text->writer, names, text->axes[axis].block);
         mdf_source_free_name(text->writer, names, text->axes[axis].end);
@@ -712,10 +696,9 @@ static bool has_near(struct nest_text *text)
     static const char *const operands[MDF_MAX_OPERANDS] = {"a", "b", "c"};
     struct mdf_source_expression expression;
     bool found = false;
-    size_t i;
 
     text->writer->is_near = true;
-    for (i = 0; !found && i < text->nest->n_steps; i++) {
+    for (size_t i = 0; !found && i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *step = step_of(text, i);
 
         found = step->kind == MDF_NEST_ELEMENT && step->level > 0 && mdf_nest_set_has(&text->plan->steps, i) &&

@@ -16,9 +16,9 @@ enum {
 /* The bytes of the elements of which most go into a vector; 0: there is something else than elements of rows. */
 static size_t bytes_of_elements(const struct nest_text *text)
 {
-    size_t least = VECTOR_BYTES, i;
+    size_t least = VECTOR_BYTES;
 
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         const struct mdf_nest_step *step = step_of(text, i);
         size_t n_bytes = mdf_dtype_size((mdf_dtype)step->dtype);
 

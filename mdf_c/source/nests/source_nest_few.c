@@ -76,11 +76,11 @@ bool nest_text_write_few(struct nest_text *text, const struct nest_event *opens)
     struct mdf_source_writer *writer = text->writer;
     const char *index = text->axes[opens->index].index, *numbers[MDF_NEST_MOST_STEPS] = {NULL};
     const struct nest_event *event;
-    size_t n = text->nest->extents[opens->index], i;
+    size_t n = text->nest->extents[opens->index];
     bool done = true;
 
     nest_text_close_group(text);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         text->axes[opens->index].index = mdf_source_text(writer, "%zu", i);
         for (event = opens + 1; done && event->kind != NEST_CLOSE; event++) {
             if (event->kind == NEST_TAKE) {

@@ -258,9 +258,8 @@ static bool has_names(const struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *own = step_of(text, step);
     bool has = text->registers[step].name != NULL;
-    size_t i;
 
-    for (i = 0; i < own->n_in; i++) {
+    for (size_t i = 0; i < own->n_in; i++) {
         has = has && text->registers[own->in[i]].name != NULL;
     }
     return has;
@@ -357,9 +356,8 @@ void nest_text_take(struct nest_text *text, size_t step)
 const char *nest_text_sum_of_product(struct nest_text *text, size_t step)
 {
     const struct mdf_nest_step *sum = step_of(text, step);
-    size_t i;
 
-    for (i = sum->n_in; i-- > 0 && sum->code == MDF_LOWERED_ADD;) {
+    for (size_t i = sum->n_in; i-- > 0 && sum->code == MDF_LOWERED_ADD;) {
         if (mdf_nest_is_exact_product(text->nest, sum->in[i]) && has_names(text, sum->in[i])) {
             return add_product(text, sum->in[i], nest_text_operand(text, sum->in[1 - i]));
         }
@@ -374,9 +372,8 @@ enum { LANES_APART = 16 };
 static const char *lane_numbers(struct mdf_source_writer *writer, size_t first, size_t n)
 {
     const char *numbers = "";
-    size_t i;
 
-    for (i = first; i < first + n; i++) {
+    for (size_t i = first; i < first + n; i++) {
         numbers = mdf_source_text(writer, "%s, %zu", numbers, i);
     }
     return numbers;
@@ -403,11 +400,11 @@ static const char *join_parts(struct nest_text *text, size_t step, size_t first,
 static const char *join_in_vectors(struct nest_text *text, size_t step, size_t n_lanes, const char *type, size_t size_bytes)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t n = n_lanes / 2 * size_bytes < PIECE_BYTES ? n_lanes / 2 : PIECE_BYTES / size_bytes, k;
+    size_t n = n_lanes / 2 * size_bytes < PIECE_BYTES ? n_lanes / 2 : PIECE_BYTES / size_bytes;
     const char *body =
         mdf_source_text(writer, "    typedef %s of_%zu __attribute__((vector_size(%zu)));\n", type, n, n * size_bytes);
 
-    for (k = 0; k < n_lanes / n; k++) {
+    for (size_t k = 0; k < n_lanes / n; k++) {
         body = mdf_source_text(writer, "%s    of_%zu part_%zu;\n    memcpy(&part_%zu, lanes + %zu, sizeof part_%zu);\n", body, n,
                                k, k, k * n, k);
     }
@@ -428,9 +425,8 @@ static const char *join_in_vectors(struct nest_text *text, size_t step, size_t n
 static const char *join_in_loops(struct nest_text *text, size_t step, size_t n_lanes, const char *type)
 {
     const char *body = "";
-    size_t half;
 
-    for (half = n_lanes / 2; half > 0; half /= 2) {
+    for (size_t half = n_lanes / 2; half > 0; half /= 2) {
         body = mdf_source_text(text->writer,
                                "%s    for (size_t lane = 0; lane < %zu; lane++) {\n"
                                "        const %s other = lanes[lane + %zu];\n\n"
@@ -484,13 +480,13 @@ static const char *single_join_helper(struct nest_text *text, size_t step, size_
     const struct mdf_nest_step *fold = step_of(text, step);
     const char *type = type_of(text, step), *joins_all = join_helper(text, step, n_lanes), *lanes[MOST_JOINED_APART], *body = "",
                *name;
-    size_t n_names = 0, half, i;
+    size_t n_names = 0;
 
-    for (i = 0; i < n_lanes; i++) {
+    for (size_t i = 0; i < n_lanes; i++) {
         lanes[i] = mdf_source_text(writer, "lanes[%zu]", i);
     }
-    for (half = n_lanes / 2; half > 1; half /= 2) {
-        for (i = 0; i < half; i++) {
+    for (size_t half = n_lanes / 2; half > 1; half /= 2) {
+        for (size_t i = 0; i < half; i++) {
             name = mdf_source_text(writer, "t_%zu", n_names++);
             body = mdf_source_text(writer, "%s    const %s %s = %s;\n", body, type, name,
                                    combined(text, step, lanes[i], lanes[i + half]));

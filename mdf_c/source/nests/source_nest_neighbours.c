@@ -145,7 +145,7 @@ static const char *write_question(struct nest_text *text, size_t axis, struct lo
 bool nest_text_write_neighbours(struct nest_text *text, const struct nest_event *opens)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t axis = opens->index, n_indices = text->nest->extents[axis], k;
+    size_t axis = opens->index, n_indices = text->nest->extents[axis];
     const char *block = text->axes[axis].block, *end = text->axes[axis].end, *question,
                *step = mdf_source_name(writer, &writer->locals, "step");
     struct looked_up places[MOST_PLACES];
@@ -157,7 +157,7 @@ bool nest_text_write_neighbours(struct nest_text *text, const struct nest_event 
     mdf_source_use(writer, "short"); /* for that of the question, too */
     question = write_question(text, axis, places, n);
     nest_text_open_block(text, mdf_source_text(writer, "if (%s)", question));
-    for (k = 0; k < n; k++) {
+    for (size_t k = 0; k < n; k++) {
         const char *first = places[k].item;
 
         places[k].item = mdf_source_name(writer, &writer->locals, "item");

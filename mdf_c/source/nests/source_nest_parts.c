@@ -48,13 +48,12 @@ static bool write_piece(struct mdf_source_writer *writer, const struct nest_piec
     struct nest_plan plan;
     struct nest_text text = {.writer = writer, .nest = &piece->nest, .plan = &plan, .first = piece->from};
     bool done;
-    size_t i;
 
     mdf_source_open(writer, "if (%s < %s)", piece->from, piece->to);
     text.count = mdf_source_name(writer, &writer->locals, "count");
     mdf_source_line(writer, "const size_t %s = %s - %s;", text.count, piece->to, piece->from);
     mdf_source_blank(writer);
-    for (i = 0; i < piece->nest.n_steps; i++) {
+    for (size_t i = 0; i < piece->nest.n_steps; i++) {
         text.registers[i].place = piece->places[i] != MDF_NEST_NONE ? pieces->lines[piece->places[i]].begin : NULL;
     }
     nest_plan_make(&plan, &piece->nest, mdf_source_live_steps(writer, &piece->nest));
@@ -69,10 +68,9 @@ static bool write_pieces(struct mdf_source_writer *writer, struct mdf_lowered_ne
 {
     struct nest_text text = {.writer = writer, .nest = nest};
     bool done = true;
-    size_t i;
 
     mdf_source_open(writer, "if (%s)", pieces->condition);
-    for (i = 0; done && i < pieces->n; i++) {
+    for (size_t i = 0; done && i < pieces->n; i++) {
         done = write_piece(writer, pieces, &pieces->all[i]);
     }
     mdf_source_close(writer);

@@ -58,7 +58,6 @@ const char *nest_text_viewed(struct nest_text *text, size_t step)
     struct mdf_source_writer *writer = text->writer;
     const char *index = view->first != 0 ? mdf_source_text(writer, "%lld", (long long)view->first) : "",
                *place = text->registers[step].place;
-    size_t axis;
 
     if (place == NULL && view->at != MDF_NEST_NONE) {
         place = item_of(text, view);
@@ -66,7 +65,7 @@ const char *nest_text_viewed(struct nest_text *text, size_t step)
     if (mdf_nest_loads_its_index(writer->lowered, step_of(text, step))) {
         return mdf_source_text(writer, "(int64_t)%s", place);
     }
-    for (axis = 0; axis < step_of(text, step)->level; axis++) {
+    for (size_t axis = 0; axis < step_of(text, step)->level; axis++) {
         index = add_term(text, index, whole_index(text, axis), view->strides[axis]);
     }
     if (place != NULL) {
@@ -94,13 +93,13 @@ const char *nest_text_kept(struct nest_text *text, size_t step)
 {
     const char *index = "";
     int64_t stride = 1;
-    size_t vector = text->plan->vector, axis;
+    size_t vector = text->plan->vector;
 
     if (nest_plan_is_vector(text->plan, step)) {
         index = add_term(text, index, text->axes[vector].index, stride);
         stride *= (int64_t)nest_text_kept_extent(text, vector);
     }
-    for (axis = step_of(text, step)->level; axis-- > 0;) {
+    for (size_t axis = step_of(text, step)->level; axis-- > 0;) {
         if (axis != vector && nest_text_is_axis_kept(text, step, axis)) {
             index = add_term(text, index, text->axes[axis].index, stride);
             stride *= (int64_t)nest_text_kept_extent(text, axis);
@@ -128,9 +127,9 @@ static bool is_computed_behind(const struct nest_text *text, const struct nest_e
 /* Loads in loops within by the index that a register has: the items are found once, in front of these. */
 void nest_text_name_places(struct nest_text *text, const struct nest_event *event)
 {
-    size_t step = event->index, i, k;
+    size_t step = event->index;
 
-    for (i = step + 1; i < text->nest->n_steps && !nest_plan_is_vector(text->plan, step); i++) {
+    for (size_t i = step + 1; i < text->nest->n_steps && !nest_plan_is_vector(text->plan, step); i++) {
         const struct mdf_nest_step *load = step_of(text, i);
         struct nest_register *own = &text->registers[i];
 
@@ -139,7 +138,7 @@ void nest_text_name_places(struct nest_text *text, const struct nest_event *even
             continue;
         }
         own->place = NULL;
-        for (k = step + 1; k < i && own->place == NULL; k++) {
+        for (size_t k = step + 1; k < i && own->place == NULL; k++) {
             const struct mdf_nest_view *other = &step_of(text, k)->view;
 
             if (text->registers[k].place != NULL && other->at == step && other->at_limit == load->view.at_limit) {
@@ -158,9 +157,7 @@ void nest_text_name_places(struct nest_text *text, const struct nest_event *even
 /* Whether a load is written by the event that is there, or behind it in the same loop: where it is used, if that is so. */
 static bool is_written_from_here(const struct nest_text *text, size_t load)
 {
-    size_t i;
-
-    for (i = load; i < text->nest->n_steps; i++) {
+    for (size_t i = load; i < text->nest->n_steps; i++) {
         bool writes = nest_text_is_inlined(text, load) ? memchr(step_of(text, i)->in, (int)load, step_of(text, i)->n_in) != NULL
                                                        : i == load;
 
@@ -176,9 +173,7 @@ static bool is_written_from_here(const struct nest_text *text, size_t load)
  * all along it. */
 void nest_text_name_fixed_places(struct nest_text *text, size_t step)
 {
-    size_t i;
-
-    for (i = 0; i < text->nest->n_steps && text->event != NULL; i++) {
+    for (size_t i = 0; i < text->nest->n_steps && text->event != NULL; i++) {
         const struct mdf_nest_view *view = &step_of(text, i)->view;
         if (step_of(text, i)->kind == MDF_NEST_LOAD && mdf_nest_set_has(&text->plan->steps, i) && view->at != MDF_NEST_NONE &&
             text->registers[i].place == NULL && is_written_from_here(text, i) &&

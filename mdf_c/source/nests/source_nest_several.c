@@ -106,14 +106,13 @@ static bool write_indices(struct nest_text *text, const struct nest_event *opens
     const char *index = text->axes[opens->index].index;
     const struct nest_event *event;
     bool done = true;
-    size_t i;
 
     for (event = opens + 1; event->kind != NEST_TAKE && step_of(text, event->index)->kind != MDF_NEST_STORE; event++) {
     }
     nest_text_enter(text, event->index);
     text->is_several = true;
     move_totals(text, opens, true);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         text->axes[opens->index].index = !is_loop ? mdf_source_text(text->writer, "%zu", first + i)
                                          : i == 0 ? index
                                                   : mdf_source_text(text->writer, "(%s + %zu)", index, i);

@@ -10,9 +10,9 @@
 bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t most = 0, i;
+    size_t most = 0;
 
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         const struct mdf_nest_step *step = &nest->steps[i];
         const struct mdf_source_value *value = &writer->values[step->view.id];
 
@@ -34,7 +34,7 @@ bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest
         mdf_source_bail_out_if(writer, mdf_source_text(writer, "%s == 0", text->count), "an array that grows has no element yet");
     }
     nest->extents[nest->open_axis] = most > 2 ? most : 2;
-    for (i = 0; i < nest->n_steps; i++) {
+    for (size_t i = 0; i < nest->n_steps; i++) {
         mdf_lowered_id id = nest->steps[i].view.id;
 
         if (nest->steps[i].kind == MDF_NEST_STORE && writer->lowered->values[id].open_axes != 0) {
@@ -49,12 +49,11 @@ bool nest_text_open_extent(struct nest_text *text, struct mdf_lowered_nest *nest
 static const char *overwritten_place(const struct nest_text *text, size_t step)
 {
     const struct mdf_source_value *own = &text->writer->values[step_of(text, step)->view.id];
-    size_t i;
 
     if (step_of(text, step)->kind != MDF_NEST_STORE) {
         return NULL;
     }
-    for (i = 0; i < step; i++) { /* the same array in parts */
+    for (size_t i = 0; i < step; i++) { /* the same array in parts */
         if (step_of(text, i)->kind == MDF_NEST_STORE && step_of(text, i)->view.id == step_of(text, step)->view.id) {
             return NULL;
         }
@@ -72,9 +71,8 @@ static size_t stored_bytes(const struct nest_text *text, size_t step)
 bool nest_text_may_repeat(const struct nest_text *text)
 {
     enum { MOST_KEPT_BYTES = 1 << 14 };
-    size_t i;
 
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         if (step_of(text, i)->kind == MDF_NEST_STORE &&
             (text->writer->values[step_of(text, i)->view.id].is_made_there ||
              mdf_nest_reads(text->nest, step_of(text, i)->view.id) ||
@@ -114,9 +112,8 @@ bool nest_text_may_go_twice(const struct nest_text *text)
 void nest_text_keep_old(const struct nest_text *text, const char **old)
 {
     struct mdf_source_writer *writer = text->writer;
-    size_t i;
 
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         const char *place = overwritten_place(text, i);
         const struct mdf_value *form = place != NULL ? &writer->lowered->values[step_of(text, i)->view.id].form : NULL;
 
@@ -129,9 +126,7 @@ void nest_text_keep_old(const struct nest_text *text, const char **old)
 
 void nest_text_restore_old(const struct nest_text *text, const char *const *old)
 {
-    size_t i;
-
-    for (i = 0; i < text->nest->n_steps; i++) {
+    for (size_t i = 0; i < text->nest->n_steps; i++) {
         if (old[i] != NULL) {
             mdf_source_line(text->writer, "memcpy(%s, %s, sizeof %s);", overwritten_place(text, i), old[i], old[i]);
         }
